@@ -10,10 +10,9 @@ import { runInteractiveTransaction } from './interactive-transaction.ts';
 import { explainSchemaError, readSchema } from './keys/schema.ts';
 import { isOutage, outageError } from './outage.ts';
 import { runOwnTransaction } from './own-transaction.ts';
-import { renamedClient, renamedQueries } from './renaming.ts';
 import { needsOwnTransaction } from './replication.ts';
 import { refusedRole } from './settings.ts';
-import type { Rename } from './tables.ts';
+import { type Rename, renamedClient, renamedPlan, renamedQueries } from './tables.ts';
 import { QUESTION_MS, START_MS } from './timeouts.ts';
 import {
   failureResult,
@@ -59,36 +58,24 @@ type Question<T> = (db: PrismaClientLike) => Promise<T>;
  * unknown here, so a silent one of them stays in its pool.
  */
 export class Db {
-  /** Names the tables as they are called in this database. */
-  readonly client: PrismaClientLike;
   readonly pool: ClientPool | undefined;
+  readonly #client: PrismaClientLike;
   readonly #rename: Rename | undefined;
   readonly #part: SchemaPart;
   readonly #latest: number;
-  readonly #given: PrismaClientLike;
 
-  static open({ client, rename, ...more }: DbOptions): Db {
-    return new Db({ client: rename ? renamedClient(client, rename) : client, rename, ...more }, client);
-  }
-
-  private constructor(
-    { client, rename, pool, part = 'keys' }: DbOptions,
-    given: PrismaClientLike,
-    latest = Number.POSITIVE_INFINITY,
-  ) {
-    this.client = client;
+  constructor({ client, rename, pool, part = 'keys' }: DbOptions, latest = Number.POSITIVE_INFINITY) {
     this.pool = pool;
+    this.#client = client;
     this.#rename = rename;
     this.#part = part;
-    this.#given = given;
     this.#latest = latest;
   }
 
   /** @param deadline of all questions, in milliseconds of `performance.now()` */
   until(deadline: number): Db {
-    const { client, pool } = this;
-    const latest = Math.min(deadline, this.#latest);
-    return new Db({ client, pool, rename: this.#rename, part: this.#part }, this.#given, latest);
+    const options = { client: this.#client, rename: this.#rename, pool: this.pool, part: this.#part };
+    return new Db(options, Math.min(deadline, this.#latest));
   }
 
   /**
@@ -110,14 +97,14 @@ export class Db {
   }
 
   /**
-   * The same through the user's own client: where code of theirs takes part, or the client itself is in question. On a pool
-   * of Prisma's own, a connection that has not answered in time stays in use.
+   * The same through the user's own client, as it is: where code of theirs takes part, or the client itself is in question. On a
+   * pool of Prisma's own, a connection that has not answered in time stays in use.
    */
   async runThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
     return await this.#explaining(withinMs, async (deadline) => {
       const checkedOut = new CheckedOutClients();
-      const ask = () => question(this.client);
-      const asked = isWholeClient(this.#given) ? runInContext({ checkedOut }, ask) : ask();
+      const ask = () => question(this.#client);
+      const asked = isWholeClient(this.#client) ? runInContext({ checkedOut }, ask) : ask();
       return await deadline.bound(asked).catch((error) => {
         if (isOutage(error)) checkedOut.destroy(error);
         throw error;
@@ -146,27 +133,28 @@ export class Db {
       return failureResult(error, 'claim');
     }
     if (how.durability === 'replicated' && !connections) throw needsOwnTransaction();
-    if (how.begin && !isWholeClient(this.#given)) throw joined();
+    if (how.begin && !isWholeClient(this.#client)) throw joined();
     try {
+      const renamed = renamedPlan(plan, this.#rename);
       const ended = await (pool && connections
-        ? runOwnTransaction({ pool, connections, rename: this.#rename }, plan, how)
-        : runInteractiveTransaction(this.client, plan, how));
+        ? runOwnTransaction({ pool, connections }, renamed, how)
+        : runInteractiveTransaction(this.#client, renamed, how));
       const refused = 'means' in ended && refusedRole(ended, how);
       if (refused) throw refused;
       return ended;
     } finally {
-      started.add(this.#given);
+      started.add(this.#client);
     }
   }
 
   /** The reason why a handler is never proven to be rolled back: it is not seen where each query of the client goes. */
   get whyUnproven(): ConfigurationError | undefined {
-    return seen(this.#given).whyUnproven;
+    return seen(this.#client).whyUnproven;
   }
 
-  /** For statements of the kit's in a transaction of the caller's. Its errors are the caller's, too. */
-  inTransaction(tx: unknown): RawQueries {
-    return this.#rename ? renamedQueries(tx as RawQueries, this.#rename) : (tx as RawQueries);
+  /** For statements of the kit's on a client, or in a transaction, of the caller's. Its errors are the caller's, too. */
+  queriesOn(theirs: unknown): RawQueries {
+    return renamedQueries(theirs as RawQueries, this.#rename);
   }
 
   /** Throws the explanation of an error, for callers that otherwise return it: a table or a column is missing. */
@@ -180,23 +168,24 @@ export class Db {
       pool &&
       (await withConnection(pool, deadline.left(), async (connection) => {
         if (!connection.takesPipelines) return undefined;
-        return { answer: await deadline.bound(question(clientOn(connection, this.#rename))) };
+        return { answer: await deadline.bound(question(renamedClient(clientOn(connection), this.#rename))) };
       }));
-    return answered ? answered.answer : await deadline.bound(question(primaryOf(this.client)));
+    if (answered) return answered.answer;
+    return await deadline.bound(question(renamedClient(primaryOf(this.#client), this.#rename)));
   }
 
   /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it, unless it is joined to that. */
   async #explaining<T>(withinMs: number, ask: (deadline: Deadline) => Promise<T>): Promise<T> {
     const began = performance.now();
-    const ownMs = hasStarted(this.#given) ? withinMs : withinMs + START_MS;
+    const ownMs = hasStarted(this.#client) ? withinMs : withinMs + START_MS;
     const deadline = new Deadline(Math.min(ownMs, this.#latest - began));
     if (deadline.left() === 0) throw new StoreUnavailableError('The time was over before the database was asked.');
     try {
-      return await (isWholeClient(this.#given) ? outside(() => ask(deadline)) : ask(deadline));
+      return await (isWholeClient(this.#client) ? outside(() => ask(deadline)) : ask(deadline));
     } catch (error) {
       throw isOutage(error) ? outageError(error, performance.now() - began) : await this.#explained(error);
     } finally {
-      started.add(this.#given);
+      started.add(this.#client);
     }
   }
 

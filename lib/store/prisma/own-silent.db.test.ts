@@ -228,7 +228,7 @@ const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
 
 describe('A3 the same of messages', () => {
   const dbUntil = (client: TestDatabase['client'], over: number, pool: ClientPool) =>
-    Db.open({ client, pool, part: 'messaging' }).until(over);
+    new Db({ client, pool, part: 'messaging' }).until(over);
   const outboxUntil = (client: TestDatabase['client'], over: number) =>
     outboxOn(dbUntil(client, over, new ClientPool(client)));
   const inboxUntil = (client: TestDatabase['client'], over: number) =>

@@ -1,5 +1,4 @@
 import type { IsolationLevel } from '../rows.ts';
-import type { Rename } from './tables.ts';
 
 /** A statement of the kit's, with its parameters. */
 export interface Statement {
@@ -28,13 +27,6 @@ export const SQL_LEVELS = {
 
 /** The level that a transaction is in, as a column of its first statement: a round trip of its own is saved by it. */
 export const LEVEL = `current_setting('transaction_isolation') AS level`;
-
-/** The statement on tables of other names. */
-export function renamed(statement: Statement, rename: Rename | undefined): Statement {
-  if (!rename) return statement;
-  const { text, alone } = statement;
-  return { ...statement, text: rename(text), alone: alone && rename(alone) };
-}
 
 /** @throws the error that the statement was answered with */
 export function rowsOf(answer: StatementAnswer): Rows {

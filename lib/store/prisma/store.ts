@@ -27,7 +27,7 @@ import { isUnavailable } from './outage.ts';
 import { begin, transact } from './phases.ts';
 import { awaitReplication } from './standby-wait.ts';
 import { renamerOf, type Tables } from './tables.ts';
-import { BATCH_MS, ERASE_MS, QUESTION_MS } from './timeouts.ts';
+import { BATCH_MS, QUESTION_MS } from './timeouts.ts';
 
 /**
  * The store on the user's own Prisma client.
@@ -40,7 +40,7 @@ export function prismaStore<Client extends PrismaClientLike>(
 ): Store<TransactionOf<Client>> {
   const rename = renamerOf(tables);
   const pool = transaction === 'interactive' ? undefined : new ClientPool(client, { rename });
-  return storeOn(Db.open({ client, rename, pool }), { reaped: {}, counted: {} });
+  return storeOn(new Db({ client, rename, pool }), { reaped: {}, counted: {} });
 }
 
 const BATCH: AskOptions = { withinMs: BATCH_MS };
@@ -53,7 +53,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
   const joining =
     <Args extends unknown[], T>(question: (db: RawQueries, ...args: Args) => Promise<T>) =>
     (tx: Tx, ...args: Args) =>
-      question(db.inTransaction(tx), ...args);
+      question(db.queriesOn(tx), ...args);
   return {
     until: (deadline) => storeOn(db.until(deadline), progress),
     isUnavailable,
@@ -108,10 +108,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
     release: asking(release),
     forget: asking(forget),
     acknowledge: asking(acknowledge),
-    erasePrincipal: (person, actor, conclude) =>
-      db.runThroughClient((client) => erasePrincipal(client, person, actor, conclude), {
-        withinMs: ERASE_MS,
-      }),
+    erasePrincipal: (person, actor, conclude) => erasePrincipal(db, person, actor, conclude),
     record: asking(record),
     audit: asking(audit),
     reapAudit: asking(reapAudit, BATCH),

@@ -1,5 +1,8 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { SchemaPart } from '../store.ts';
+import type { PrismaClientLike, RawQueries } from './client.ts';
+import type { Statement } from './statement.ts';
+import type { Last, TransactionPlan } from './transaction-plan.ts';
 
 /**
  * Every table of the kit's, by the name that its statements and migrations give it. The first one of a part carries the
@@ -80,4 +83,42 @@ function assertName(table: string, name: unknown): void {
     existing: name,
     expected: 'a letter or _, then up to 62 of a-z A-Z 0-9 _',
   });
+}
+
+/**
+ * Queries of which our statements ask for tables by their own names. Only statements of ours go through them: what the user runs
+ * in a transaction, runs in their own. An app with the default names gets back what it gave, and pays nothing for it.
+ */
+export function renamedQueries(db: RawQueries, rename: Rename | undefined): RawQueries {
+  return rename ? { $queryRawUnsafe: (text, ...values) => db.$queryRawUnsafe(rename(text), ...values) } : db;
+}
+
+/** The same of a client. */
+export function renamedClient(client: PrismaClientLike, rename: Rename | undefined): PrismaClientLike {
+  if (!rename) return client;
+  return {
+    ...renamedQueries(client, rename),
+    $transaction: (run, options) => client.$transaction((tx) => run(renamedQueries(tx, rename)), options),
+  };
+}
+
+/** The same of a transaction's statements. */
+export function renamedPlan<Tx, Claimed, Made extends Last, Conflict>(
+  plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
+  rename: Rename | undefined,
+): TransactionPlan<Tx, Claimed, Made, Conflict> {
+  if (!rename) return plan;
+  const renamed = ({ text, alone, ...rest }: Statement): Statement => ({
+    ...rest,
+    text: rename(text),
+    alone: alone && rename(alone),
+  });
+  return {
+    first: (isOwn) => plan.first(isOwn).map(renamed),
+    check: (rows, db) => plan.check(rows, renamedQueries(db, rename)),
+    async work(tx, claimed) {
+      const made = await plan.work(tx, claimed);
+      return { ...made, last: renamed(made.last) };
+    },
+  };
 }

@@ -70,7 +70,7 @@ class Undo extends Error {}
  * in a transaction as those have, which is rolled back. What stays all the same is removed.
  */
 export async function tryClaim(db: Db): Promise<TriedClaim> {
-  const looked = await db.runThroughClient(look, { withinMs: BATCH_MS });
+  const looked = await db.runThroughClient((client) => look(db, client), { withinMs: BATCH_MS });
   const whyNotOwn = await db.pool?.whyNot(HOW);
   const { whyUnproven } = db;
   const claim = { ...TRIAL_CLAIM, key: randomUUID() };
@@ -84,15 +84,16 @@ export async function tryClaim(db: Db): Promise<TriedClaim> {
   };
 }
 
-async function look(client: PrismaClientLike): Promise<Place & Rights & Pick<TriedClaim, 'readsStandby'>> {
-  const db: RawQueries = primaryOf(client);
-  const [place] = await db.$queryRawUnsafe<[Place]>(PLACE);
-  const [rights] = await db.$queryRawUnsafe<[Rights]>(RIGHTS);
+async function look(db: Db, client: PrismaClientLike): Promise<Place & Rights & Pick<TriedClaim, 'readsStandby'>> {
+  const primary = primaryOf(client);
+  const queries = db.queriesOn(primary);
+  const [place] = await queries.$queryRawUnsafe<[Place]>(PLACE);
+  const [rights] = await queries.$queryRawUnsafe<[Rights]>(RIGHTS);
   // Past `primaryOf`, on purpose: where the app's own reads go.
   const [{ readsStandby }] = await client.$queryRawUnsafe<[{ readsStandby: boolean }]>(
     'SELECT pg_is_in_recovery() AS "readsStandby"',
   );
-  return { ...place, ...rights, readsStandby: readsStandby && db !== client };
+  return { ...place, ...rights, readsStandby: readsStandby && primary !== client };
 }
 
 async function tryOn(db: Db, claim: Claim, keyTable: string | null): Promise<Trial> {

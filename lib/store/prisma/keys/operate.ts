@@ -1,5 +1,6 @@
 import type { ActResult, Erased, ErasedKeys, Person, SeenRow } from '../../oversight.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
+import type { Db } from '../db.ts';
 import { transactInPrisma } from '../interactive-transaction.ts';
 import { ERASE_MS } from '../timeouts.ts';
 import { AUDIT } from './audit.ts';
@@ -135,21 +136,25 @@ function operating(statement: string) {
 
 /** `Oversight.erasePrincipal`. */
 export async function erasePrincipal(
-  client: PrismaClientLike,
+  db: Db,
   { tenant, names }: Person,
   actor: string,
   conclude: (keys: ErasedKeys, tx: never) => Promise<Erased>,
 ): Promise<Erased> {
-  return await transactInPrisma(
-    client,
-    async ({ db, handle }) => {
-      const [keys] = await db.$queryRawUnsafe<[ErasedKeys]>(ERASE, tenant, names, actor);
-      const erased = await handle((tx: never) => conclude(keys, tx));
-      await db.$queryRawUnsafe(RECORD_ERASED, tenant, names, actor, JSON.stringify(detailOf(names, erased)));
-      return erased;
-    },
-    { timeout: ERASE_MS, isolationLevel: 'ReadCommitted' },
-  );
+  const options = { timeout: ERASE_MS, isolationLevel: 'ReadCommitted' } as const;
+  const erase = (client: PrismaClientLike) =>
+    transactInPrisma(
+      client,
+      async ({ db: given, handle }) => {
+        const queries = db.queriesOn(given);
+        const [keys] = await queries.$queryRawUnsafe<[ErasedKeys]>(ERASE, tenant, names, actor);
+        const erased = await handle((tx: never) => conclude(keys, tx));
+        await queries.$queryRawUnsafe(RECORD_ERASED, tenant, names, actor, JSON.stringify(detailOf(names, erased)));
+        return erased;
+      },
+      options,
+    );
+  return await db.runThroughClient(erase, { withinMs: ERASE_MS });
 }
 
 /** Names and numbers alone. */

@@ -1,8 +1,6 @@
-import type { PrismaClientLike } from '../client.ts';
+import { type PrismaClientLike, queriesBy } from '../client.ts';
 import { isStalePreparedStatement } from '../errors.ts';
-import { queriesBy } from '../renaming.ts';
 import { rowsOf, SQL_LEVELS, type Statement } from '../statement.ts';
-import type { Rename } from '../tables.ts';
 import type { TrackedConnection } from './connection.ts';
 
 /**
@@ -10,10 +8,10 @@ import type { TrackedConnection } from './connection.ts';
  * sent one after the other: `pg` queues no others. A statement that the server has forgotten has done nothing, and is sent
  * again; in a transaction, which it has aborted, with all before it.
  */
-export function clientOn(connection: TrackedConnection, rename: Rename | undefined): PrismaClientLike {
+export function clientOn(connection: TrackedConnection): PrismaClientLike {
   const ask = async (statement: Statement) => rowsOf(await connection.ask(statement));
-  const queries = queriesBy((statement) => again(() => ask(statement)), rename);
-  const inside = queriesBy(ask, rename);
+  const queries = queriesBy((statement) => again(() => ask(statement)));
+  const inside = queriesBy(ask);
   return {
     ...queries,
     $transaction: (run, { isolationLevel = 'ReadCommitted' } = {}) =>
