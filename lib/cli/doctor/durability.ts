@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { promisesOf } from '../../admin/promises.ts';
-import { databaseFacts } from '../../store/prisma/database-facts.ts';
+import { databaseFacts } from '../../store/prisma/keys/tallies.ts';
 import { type Rename, renamedQueries } from '../../store/prisma/tables.ts';
 import { rawClient } from '../raw-client.ts';
 import { checkNamed, type Finding } from './finding.ts';

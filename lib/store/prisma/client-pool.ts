@@ -8,9 +8,9 @@ import type { PrismaClientLike, RawQueries } from './client.ts';
 import { poolReachedBy, WHICH_POOL } from './query-loader.ts';
 import { rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
+import { withTimeout } from './timeouts.ts';
 import type { PoolLike } from './wire/driver.ts';
 import { isWrapped, withConnection } from './wire/pool.ts';
-import { withTimeout } from './with-timeout.ts';
 
 /** Pools by the client under all extensions whose queries go to them. */
 const pools = new WeakMap<RawQueries, PoolLike>();

@@ -1,19 +1,16 @@
 import { ConfigurationError } from '../../core/errors.ts';
-import type { ExecuteOptions } from '../rows.ts';
+import type { ExecuteOptions, RolledBack } from '../rows.ts';
 import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { seen } from './ambient/ambient-client.ts';
 import { outside, runInContext } from './async-context.ts';
 import { isWholeClient, type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import type { ClientPool } from './client-pool.ts';
-import { isMissingSchema } from './errors.ts';
+import { isMissingSchema, isOutage, outageError, serverMessage, sqlState } from './errors.ts';
 import { runInteractiveTransaction } from './interactive-transaction.ts';
 import { explainSchemaError, readSchema } from './keys/schema.ts';
-import { isOutage, outageError } from './outage.ts';
 import { runOwnTransaction } from './own-transaction.ts';
-import { needsOwnTransaction } from './replication.ts';
-import { refusedRole } from './settings.ts';
 import { type Rename, renamedClient, renamedPlan, renamedQueries } from './tables.ts';
-import { QUESTION_MS, START_MS } from './timeouts.ts';
+import { QUESTION_MS, START_MS, timeoutError, withTimeout } from './timeouts.ts';
 import {
   failureResult,
   type Last,
@@ -21,11 +18,9 @@ import {
   type TransactionResult,
   withinDeadline,
 } from './transaction-plan.ts';
-import { CheckedOutClients } from './wire/checked-out-clients.ts';
-import { clientOn } from './wire/connection-client.ts';
+import { clientOn } from './wire/connection.ts';
 import type { PoolLike } from './wire/driver.ts';
-import { withConnection } from './wire/pool.ts';
-import { timeoutError, withTimeout } from './with-timeout.ts';
+import { CheckedOutClients, withConnection } from './wire/pool.ts';
 
 /** How long the database may take to describe its tables after a statement has failed, in milliseconds. */
 const EXPLAIN_MS = 2000;
@@ -195,11 +190,35 @@ export class Db {
   }
 }
 
+/** The error of a client whose transactions are Prisma's: it cannot hear the warning. */
+const needsOwnTransaction = () =>
+  new ConfigurationError(
+    "The operation says durability: 'replicated', which needs transactions of the kit's own: in Prisma's nobody hears that a COMMIT was not replicated.",
+    { existing: "Prisma's interactive transactions", expected: 'a client on oncekit/adapter-pg' },
+  );
+
 const joined = () =>
   new ConfigurationError('A transaction that was joined has begun already: what `begin` sets would stay in it.', {
     existing: 'joinTransaction, and `begin`',
     expected: 'a client',
   });
+
+/** The role is not there, it or the client's own user lacks a right, or it does not see the kit's tables. */
+const REFUSED = ['22023', '42501', '42P01'];
+
+/** The reason why a transaction that runs as a role was rolled back by a statement of the kit's. Undefined: another one. */
+function refusedRole({ error, at }: RolledBack, { begin = [] }: ExecuteOptions): ConfigurationError | undefined {
+  const hasRole = begin.some(([name]) => name === 'role');
+  if (!hasRole || at === 'run' || !REFUSED.includes(sqlState(error) ?? '')) return undefined;
+  return new ConfigurationError(
+    "The database refuses a statement of the kit's as the role that `begin` says, and everything was rolled back. See docs/row-level-security.md; npx oncekit doctor says whether its tables are there.",
+    {
+      existing: serverMessage(error),
+      expected: "the client's own user as a member of the role, and the page's GRANTs for the role",
+      cause: error,
+    },
+  );
+}
 
 /** Clients of which a question, or a transaction, has come to its end: their engine runs. */
 const started = new WeakSet<PrismaClientLike>();

@@ -2,7 +2,6 @@ import { warnOnce } from '../../core/development.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { seen } from './ambient/ambient-client.ts';
 import { type AsyncContext, outside, type PrismaTransaction, runInContext } from './async-context.ts';
-import type { Stage } from './classify.ts';
 import {
   isWholeClient,
   type PrismaClientLike,
@@ -14,17 +13,17 @@ import {
 import { ExecutionTransaction } from './execution-transaction.ts';
 import { isLazy, txOf } from './handler-tx.ts';
 import { live } from './query-loader.ts';
-import { settingsStatement } from './settings.ts';
-import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
+import { LEVEL, type Rows, SQL_LEVELS, settingsStatement } from './statement.ts';
+import { withTimeout } from './timeouts.ts';
 import {
   failureResult,
   type Last,
   SILENCE_MS,
+  type Stage,
   type TransactionPlan,
   type TransactionResult,
   withinDeadline,
 } from './transaction-plan.ts';
-import { withTimeout } from './with-timeout.ts';
 
 /** Clients whose transactions have begun in another level than READ COMMITTED, by their own options or the database's. */
 const strict = new WeakSet<PrismaClientLike>();

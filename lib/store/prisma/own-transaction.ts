@@ -6,11 +6,11 @@ import { AmbientTransaction } from './ambient/ambient-transaction.ts';
 import { currentContext, ownTransactionIn } from './async-context.ts';
 import { queriesBy } from './client.ts';
 import type { ClientPool } from './client-pool.ts';
+import { isOutage, isReadOnly } from './errors.ts';
 import { txOf } from './handler-tx.ts';
-import { isOutage, isReadOnly } from './outage.ts';
 import { explainNoStandby, replicateStatement } from './replication.ts';
-import { settingsStatement } from './settings.ts';
-import { type Rows, rowsOf } from './statement.ts';
+import { type Rows, rowsOf, settingsStatement } from './statement.ts';
+import { withTimeout } from './timeouts.ts';
 import {
   commitResult,
   type Last,
@@ -24,7 +24,6 @@ import type { CommitAnswer } from './wire/connection.ts';
 import type { PoolLike } from './wire/driver.ts';
 import { type AcquiredConnection, acquire } from './wire/pool.ts';
 import { QueryQueue } from './wire/query-queue.ts';
-import { withTimeout } from './with-timeout.ts';
 
 interface OwnConnections {
   pool: ClientPool;

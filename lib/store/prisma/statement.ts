@@ -1,4 +1,4 @@
-import type { IsolationLevel } from '../rows.ts';
+import type { IsolationLevel, Setting } from '../rows.ts';
 
 /** A statement of the kit's, with its parameters. */
 export interface Statement {
@@ -32,4 +32,12 @@ export const LEVEL = `current_setting('transaction_isolation') AS level`;
 export function rowsOf(answer: StatementAnswer): Rows {
   if ('error' in answer) throw answer.error;
   return answer.rows;
+}
+
+const SET = 'SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS given (name, value)';
+
+/** Goes with BEGIN: names and values are bound, never a part of the SQL. Undefined where nothing is to be set. */
+export function settingsStatement(settings: readonly Setting[] = []): Statement | undefined {
+  if (settings.length === 0) return undefined;
+  return { text: SET, values: [settings.map(([name]) => name), settings.map(([, value]) => value)] };
 }

@@ -7,9 +7,8 @@ import { type PrismaClientLike, primaryOf, type RawQueries, sendStatement } from
 import type { Db } from '../db.ts';
 import { NoRowsChangedError, serverMessage, sqlState } from '../errors.ts';
 import { PastTransactionError } from '../query-loader.ts';
-import { rightsOn } from '../rights.ts';
 import type { Rows } from '../statement.ts';
-import { TABLES } from '../tables.ts';
+import { rightsOn, TABLES } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
 import type { TransactionPlan } from '../transaction-plan.ts';
 import { claimStatements, readClaim } from './claim.ts';

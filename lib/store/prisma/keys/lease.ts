@@ -4,9 +4,8 @@ import type { HeldKey, LeasedClaim, PutOff, Share } from '../../leases.ts';
 import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, sendStatement } from '../client.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import { claimValues, drawTicket, drawTickets, inWindow, lockTimeout } from './claim.ts';
+import { claimValues, drawTicket, drawTickets, inWindow, lockTimeout, thingTicketOf } from './claim.ts';
 import { findSteps, KEY_COLUMNS, NOW, type RawRow, toKeyRow } from './read.ts';
-import { thingTicketOf } from './thing.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `heldValues`. */
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5

@@ -2,11 +2,10 @@ import type { EnteredLost, LostKey, LostStep, Reconciliation } from '../../lost-
 import { type RawQueries, sendStatement } from '../client.ts';
 import type { Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
-import { AUDIT } from './audit.ts';
-import { ticketOf, tryBoth } from './claim.ts';
+import { thingTicketOf, ticketOf, tryBoth } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
+import { AUDIT } from './operate.ts';
 import { find, NOW } from './read.ts';
-import { thingTicketOf } from './thing.ts';
 
 // The same insert against the same unique index as a claim, and one statement, so that a crash leaves all of it or nothing.
 // From its COMMIT on, a retry of the key meets a row, and a completer goes on with it. The window is not asked: the key was

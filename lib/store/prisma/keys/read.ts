@@ -2,10 +2,10 @@ import { parseKey } from '../../../core/key.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
 import type { Step } from '../../leases.ts';
-import type { KeyRow } from '../../rows.ts';
+import type { Claim, KeyRow } from '../../rows.ts';
 import type { KeyEvent } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
-import { readOnlyError } from '../wire/encoding.ts';
+import { readOnlyError } from '../errors.ts';
 
 /** The columns of a key row, in the order of `KeyRow`. */
 export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token, attempts, fingerprint,
@@ -111,6 +111,29 @@ export async function find(db: RawQueries, id: KeyId): Promise<KeyRow | undefine
   const [found] = await db.$queryRawUnsafe<[Found]>(FIND, tenant, principal, operation, key);
   if (found.isInRecovery) throw readOnlyError('the server is in recovery, and its answers may not last');
   return found.key === null ? undefined : toKeyRow(found);
+}
+
+// The principal is not asked for: the thing is done once by all of them.
+const FIND_HOLDER = `
+SELECT ${KEY_COLUMNS} FROM idempotency_keys WHERE tenant = $1 AND operation = $2 AND thing = $3`;
+
+/** A key, and the thing that it is to be done once for, where its operation names one. */
+type KeyWithThing = KeyId & Pick<Claim, 'thing'>;
+
+/** The committed row of the key; where there is none, the one that holds its thing. Errors as of `find`. */
+export async function findDeciding(db: RawQueries, { thing, ...id }: KeyWithThing): Promise<KeyRow | undefined> {
+  const row = await find(db, id);
+  if (row || thing === undefined) return row;
+  const [holder] = await db.$queryRawUnsafe<RawRow[]>(FIND_HOLDER, id.tenant, id.operation, thing);
+  return holder && toKeyRow(holder);
+}
+
+const THING = `SELECT thing FROM idempotency_keys WHERE ${IS_KEY}`;
+
+/** `Store.thingOf`. */
+export async function thingOf(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<string | null> {
+  const [row] = await db.$queryRawUnsafe<{ thing: string | null }[]>(THING, tenant, principal, operation, key);
+  return row?.thing ?? null;
 }
 
 // Once per key: a client that repeats itself must not fill the table. Two at once may both get in, which harms nobody.
