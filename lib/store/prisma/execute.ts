@@ -13,7 +13,7 @@ import {
   readClaim,
 } from './keys/claim.ts';
 import { completedRow, completionStatement, FIRST_TOKEN } from './keys/complete.ts';
-import { find, findDeciding, isCommitted, KEY_COLUMNS, type RawRow, toKeyRow } from './keys/read.ts';
+import { find, findDeciding, isCommitted, KEY_COLUMNS, keyValues, type RawRow, toKeyRow } from './keys/read.ts';
 import { explainSchemaError } from './keys/schema.ts';
 import { LEVEL } from './statement.ts';
 import { type ExplainedRollback, explain, type Last, SILENCE_MS, type TransactionPlan } from './transaction-plan.ts';
@@ -135,7 +135,7 @@ export async function rerun<Tx>(
   run: (tx: Tx) => Promise<Completion>,
   how: ExecuteOptions,
 ): Promise<ExecutionResult> {
-  const key = [id.tenant, id.principal, id.operation, id.key];
+  const key = keyValues(id);
   const plan: TransactionPlan<
     Tx,
     KeyRow,

@@ -13,7 +13,7 @@ import { BATCH_MS } from '../timeouts.ts';
 import type { TransactionPlan } from '../transaction-plan.ts';
 import { claimStatements, readClaim } from './claim.ts';
 import { completionStatement } from './complete.ts';
-import { find, IS_KEY } from './read.ts';
+import { find, IS_KEY, keyValues } from './read.ts';
 
 /**
  * The table that a connection sees as the kit's, as one text: two connections see the same one where it is equal. A server
@@ -192,9 +192,9 @@ async function tryModel(
 const STAYED = 'The key of the trial was there behind the rollback. It is removed.';
 
 /** Tells whether it was there. */
-async function remove(db: RawQueries, { tenant, principal, operation, key }: Claim): Promise<boolean> {
+async function remove(db: RawQueries, claim: Claim): Promise<boolean> {
   try {
-    return (await db.$queryRawUnsafe<unknown[]>(REMOVE, tenant, principal, operation, key)).length > 0;
+    return (await db.$queryRawUnsafe<unknown[]>(REMOVE, ...keyValues(claim))).length > 0;
   } catch (error) {
     // Whoever may not delete, or write, is told so by what was looked at before.
     if (sqlState(error) === undefined) throw error;

@@ -6,7 +6,7 @@ import type { RawQueries } from '../client.ts';
 import { readOnlyError } from '../errors.ts';
 import { LEVEL, type Rows, type Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
-import { epochMs, findDeciding, IS_KEY } from './read.ts';
+import { epochMs, findDeciding, IS_KEY, keyValues } from './read.ts';
 
 /**
  * The number of the advisory lock that stands for a key. It arbitrates nothing, the unique index does: it is a ticket
@@ -15,8 +15,8 @@ import { epochMs, findDeciding, IS_KEY } from './read.ts';
  *
  * Two keys that share a number merely wait for each other.
  */
-export function ticketOf({ tenant, principal, operation, key }: KeyId): bigint {
-  return hash('sha256', lengthPrefixed(tenant, principal, operation, key), 'buffer').readBigInt64BE();
+export function ticketOf(id: KeyId): bigint {
+  return hash('sha256', lengthPrefixed(...keyValues(id)), 'buffer').readBigInt64BE();
 }
 
 /**
@@ -177,10 +177,7 @@ const LOOK_FOR_THING = look('$8');
 export function claimValues(claim: Claim) {
   const { hash, version, secretId } = claim.fingerprint;
   return [
-    claim.tenant,
-    claim.principal,
-    claim.operation,
-    claim.key,
+    ...keyValues(claim),
     hash,
     version,
     secretId,
@@ -210,8 +207,8 @@ export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolea
   const idle = `${Math.ceil(holdMs) + 1000}ms`;
   const { thing } = claim;
   if (writesOnce && claim.waitMs <= 0) {
-    const { tenant, principal, operation, key, mintedAt, windowMs } = claim;
-    const look = [tenant, principal, operation, key, mintedAt && timestamp(mintedAt), windowMs, idle];
+    const { mintedAt, windowMs } = claim;
+    const look = [...keyValues(claim), mintedAt && timestamp(mintedAt), windowMs, idle];
     if (thing === undefined) {
       return [
         { text: DRAW, values: [ticketOf(claim)] },

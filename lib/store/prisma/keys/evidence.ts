@@ -2,7 +2,7 @@ import type { KeyId } from '../../../core/scope.ts';
 import type { LateAnswer, SeenCall, Verdict } from '../../leases.ts';
 import type { RawQueries } from '../client.ts';
 import { AUDIT } from './operate.ts';
-import { IS_KEY, NOW } from './read.ts';
+import { IS_KEY, keyValues, NOW } from './read.ts';
 
 /** One kind of evidence, in SQL: from parameter 5 on. */
 interface Kind {
@@ -90,8 +90,7 @@ const LATE_ANSWER = hear({
 
 /** `Leases.recordEvidence`. Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
 export async function recordEvidence(tx: RawQueries, id: KeyId, said: string, actor: string): Promise<boolean> {
-  const { tenant, principal, operation, key } = id;
-  const rows = await tx.$queryRawUnsafe<unknown[]>(EVIDENCE, tenant, principal, operation, key, said, actor);
+  const rows = await tx.$queryRawUnsafe<unknown[]>(EVIDENCE, ...keyValues(id), said, actor);
   return rows.length > 0;
 }
 
@@ -101,8 +100,7 @@ export async function recordLateAnswer(
   id: KeyId,
   { step, token, isResult }: LateAnswer,
 ): Promise<void> {
-  const { tenant, principal, operation, key } = id;
-  await db.$queryRawUnsafe(LATE_ANSWER, tenant, principal, operation, key, step, `${token}`, isResult);
+  await db.$queryRawUnsafe(LATE_ANSWER, ...keyValues(id), step, `${token}`, isResult);
 }
 
 // A verdict is about this (ADR 57). To be asked about again changes nothing of it; to be sent again, judged or heard of does.
@@ -150,16 +148,15 @@ SELECT CASE WHEN EXISTS (SELECT FROM judged) THEN 'recorded'
 const TRIES = 5;
 
 /** The revision that a verdict would be compared with now; empty where there is no key. */
-export async function findRevision(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<string> {
-  const rows = await db.$queryRawUnsafe<{ revision: string }[]>(FIND_REVISION, tenant, principal, operation, key);
+export async function findRevision(db: RawQueries, id: KeyId): Promise<string> {
+  const rows = await db.$queryRawUnsafe<{ revision: string }[]>(FIND_REVISION, ...keyValues(id));
   return rows[0]?.revision ?? '';
 }
 
 /** Records the verdict where the call is still of the revision that the person saw. False: it is not, and nothing is written. */
 export async function recordVerdict(db: RawQueries, id: SeenCall, verdict: Verdict, actor: string): Promise<boolean> {
-  const { tenant, principal, operation, key, revision } = id;
   const reference = verdict.kind === 'succeeded' ? verdict.reference : null;
-  const values = [tenant, principal, operation, key, revision, verdict.kind, reference, actor];
+  const values = [...keyValues(id), id.revision, verdict.kind, reference, actor];
   for (let tries = 1; tries <= TRIES; tries++) {
     const [row] = await db.$queryRawUnsafe<[{ outcome: 'recorded' | 'again' | 'changed' }]>(VERDICT, ...values);
     if (row.outcome !== 'again') return row.outcome === 'recorded';

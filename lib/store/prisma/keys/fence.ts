@@ -6,7 +6,7 @@ import { QUESTION_MS } from '../timeouts.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { drawTicket, inWindow, judgeWindow, lockTimeout, ticketOf } from './claim.ts';
 import { record } from './operate.ts';
-import { find, recordEvent } from './read.ts';
+import { find, keyValues, recordEvent } from './read.ts';
 
 // It is alone in its transaction, so the ticket is given back at once. The lock is shared, so that two probes never meet.
 const IS_FREE = 'SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS free';
@@ -32,7 +32,7 @@ export async function probe(db: PrismaClientLike, id: KeyId): Promise<Probed> {
   try {
     const rival = await db.$transaction(
       async (tx: RawQueries) => {
-        const inserted = await tx.$queryRawUnsafe<unknown[]>(PROBE, id.tenant, id.principal, id.operation, id.key);
+        const inserted = await tx.$queryRawUnsafe<unknown[]>(PROBE, ...keyValues(id));
         if (inserted.length > 0) throw new Undo();
         return await find(tx, id);
       },
@@ -93,10 +93,7 @@ async function fenceIn(tx: RawQueries, wanted: Fence): Promise<Fenced> {
 async function insertTombstone(tx: RawQueries, fence: Fence): Promise<boolean> {
   const rows = await tx.$queryRawUnsafe<unknown[]>(
     FENCE,
-    fence.tenant,
-    fence.principal,
-    fence.operation,
-    fence.key,
+    ...keyValues(fence),
     fence.mintedAt && timestamp(fence.mintedAt),
     fence.windowMs,
     lockTimeout(fence.waitMs),

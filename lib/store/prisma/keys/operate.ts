@@ -14,7 +14,7 @@ import type { Db } from '../db.ts';
 import { transactInPrisma } from '../interactive-transaction.ts';
 import { ERASE_MS } from '../timeouts.ts';
 import { OPEN_KEYS } from './list.ts';
-import { IS_KEY, NOW } from './read.ts';
+import { IS_KEY, keyValues, NOW } from './read.ts';
 
 /** The beginning of a record of what a person did: part of the statement that does it, so that neither is there alone. */
 export const AUDIT = 'INSERT INTO idempotency_audit (tenant, principal, operation, key, type, actor, detail)';
@@ -69,8 +69,7 @@ RETURNING 1`;
 
 /** `Leases.retryNow`. */
 export async function retryNow(db: RawQueries, id: SeenRow, actor: string): Promise<boolean> {
-  const { tenant, principal, operation, key, fencingToken } = id;
-  const rows = await db.$queryRawUnsafe<unknown[]>(RETRY, tenant, principal, operation, key, fencingToken, actor);
+  const rows = await db.$queryRawUnsafe<unknown[]>(RETRY, ...keyValues(id), id.fencingToken, actor);
   return rows.length > 0;
 }
 
@@ -139,8 +138,7 @@ export const acknowledge = operating(ACKNOWLEDGE);
 
 function operating(statement: string) {
   return async (db: RawQueries, id: SeenRow, actor: string): Promise<ActResult> => {
-    const { tenant, principal, operation, key, fencingToken } = id;
-    const values = [tenant, principal, operation, key, fencingToken, actor];
+    const values = [...keyValues(id), id.fencingToken, actor];
     const [row] = await db.$queryRawUnsafe<[{ operated: ActResult }]>(statement, ...values);
     return row.operated;
   };
