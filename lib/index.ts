@@ -86,10 +86,9 @@ export type {
   StepVersion,
 } from './engine/phases/context.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
-export { type Sql, type SqlConnection, type SqlResult, sqlOf } from './store/prisma/ambient/sql.ts';
 export { outside } from './store/prisma/async-context.ts';
-export { isUnavailable } from './store/prisma/outage.ts';
-export { serializeOn } from './store/prisma/serialize-on.ts';
+export { isUnavailable } from './store/prisma/errors.ts';
+export { type Sql, type SqlConnection, type SqlResult, serializeOn, sqlOf } from './store/prisma/handler-tx.ts';
 export type { TableName, Tables } from './store/prisma/tables.ts';
 export { oncekitPool } from './store/prisma/wire/pool.ts';
 export type { SchemaPart, SchemaState, TriedClaim } from './store/store.ts';

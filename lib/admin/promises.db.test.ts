@@ -6,7 +6,7 @@ import { type Client, createClient } from '../../shop/db.ts';
 import { checkClient } from '../cli/doctor/client.ts';
 import { checkDurability } from '../cli/doctor/server.ts';
 import { anything, freshKey, kit } from '../integration/kit.fixture.ts';
-import { databaseFacts, recordTimeline } from '../store/prisma/database-facts.ts';
+import { databaseFacts, recordTimeline } from '../store/prisma/keys/tallies.ts';
 import { prismaStore } from '../store/prisma/store.ts';
 import { createAdmin } from './admin.ts';
 import { promisesOf } from './promises.ts';

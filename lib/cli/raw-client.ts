@@ -1,8 +1,9 @@
 import type pg from 'pg';
 import { printable } from '../core/printable.ts';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
+import { driverError } from '../store/prisma/errors.ts';
 import type { Tables } from '../store/prisma/tables.ts';
-import { driverError, parserOf, toWire } from '../store/prisma/wire/encoding.ts';
+import { parserOf, toWire } from '../store/prisma/wire/encoding.ts';
 import { databaseUrl, loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { tablesOf } from './app/next-app.ts';

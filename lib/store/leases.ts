@@ -1,6 +1,6 @@
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
-import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, RolledBack } from './rows.ts';
+import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, Obstacle, RolledBack } from './rows.ts';
 
 /**
  * The part of the port that operations in phases need: a key that is claimed in a transaction of its own, and held
@@ -141,7 +141,7 @@ export interface LeasedClaim extends Claim {
 }
 
 /** `committed`: the key is this executor's, or settled already. */
-export type Begun = Transacted | { kind: 'existing'; row: KeyRow } | { kind: 'locked' } | { kind: 'expired' | 'early' };
+export type Begun = Transacted | Obstacle;
 
 /** A transaction of the executor, to whoever runs in it. */
 export interface Opened<Tx> {

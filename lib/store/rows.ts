@@ -51,6 +51,15 @@ export interface Claim extends KeyId, KeyWindow {
   traceParent?: string | undefined;
 }
 
+/** What is in the way of a claim. */
+export type Obstacle =
+  /** Someone else's row was there: the key's, or else that of another key which holds its thing. */
+  | { kind: 'existing'; row: KeyRow }
+  /** Someone else's uncommitted claim, of the key or of its thing, outlasted `waitMs`. */
+  | { kind: 'locked' }
+  /** No row, and the minted key is outside its window: `expired`, or `early` when it comes from the future. */
+  | { kind: 'expired' | 'early' };
+
 /** The end of an execution: the state it reaches and the answer to store. */
 export interface Completion {
   state: 'succeeded' | 'failed';

@@ -1,7 +1,7 @@
 import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
 import type { Oversight } from './oversight.ts';
-import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, KeyWindow, RolledBack } from './rows.ts';
+import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, KeyWindow, Obstacle, RolledBack } from './rows.ts';
 
 export type { Tally } from './oversight.ts';
 export {
@@ -139,17 +139,9 @@ export interface SchemaState {
 /** How an execution ended. */
 export type ExecutionResult =
   /** `run` ran and the database said that it committed. */
-  | { kind: 'committed'; row: KeyRow }
-  /** Someone else's row was there: the key's, or else that of another key which holds its thing. */
-  | { kind: 'existing'; row: KeyRow }
-  /** Someone else's uncommitted claim, of the key or of its thing, outlasted `waitMs`. */
-  | { kind: 'locked' }
-  /** No row, and the minted key is outside its window: `expired`, or `early` when it comes from the future. */
-  | { kind: 'expired' | 'early' }
-  | RolledBack
-  | InDoubt;
+  { kind: 'committed'; row: KeyRow } | Obstacle | RolledBack | InDoubt;
 
-export type Probed = { kind: 'absent' } | { kind: 'locked' } | { kind: 'existing'; row: KeyRow };
+export type Probed = { kind: 'absent' } | Exclude<Obstacle, { kind: 'expired' | 'early' }>;
 
 export interface Fence extends KeyId, KeyWindow {
   waitMs: number;
@@ -157,11 +149,7 @@ export interface Fence extends KeyId, KeyWindow {
   actor?: string | undefined;
 }
 
-export type Fenced =
-  | { kind: 'fenced' }
-  | { kind: 'existing'; row: KeyRow }
-  | { kind: 'locked' }
-  | { kind: 'expired' | 'early' };
+export type Fenced = { kind: 'fenced' } | Obstacle;
 
 /** An event in a key's life besides its ordinary way, and who caused it. Holds no payload and no result. */
 export interface KeyEvent {

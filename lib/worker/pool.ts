@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
 import { settleWithin } from '../core/wait.ts';
-import { isAnswer } from '../store/prisma/wire/encoding.ts';
-import { withTimeout } from '../store/prisma/with-timeout.ts';
+import { isAnswer } from '../store/prisma/errors.ts';
+import { withTimeout } from '../store/prisma/timeouts.ts';
 
 /** How long a statement of the kit's or of graphile-worker's may take, in milliseconds. */
 const STATEMENT_MS = 5000;

@@ -1,7 +1,6 @@
 /** Gives the tests a PostgreSQL and, on it, the template that each `*.db.test.ts` clones. */
 import pg from 'pg';
-import { grantsTo } from '../../lib/store/prisma/rights.ts';
-import { TABLES } from '../../lib/store/prisma/tables.ts';
+import { grantsTo, TABLES } from '../../lib/store/prisma/tables.ts';
 import { migrate } from '../services/migrate.ts';
 import { startPostgres } from '../services/postgres.ts';
 import { seed } from '../services/seed.ts';

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../shop/db.ts';
-import { grantsTo } from '../../store/prisma/rights.ts';
+import { grantsTo } from '../../store/prisma/tables.ts';
 import { folders, ready } from '../app/app.fixture.ts';
 import { examine } from './doctor.ts';
 

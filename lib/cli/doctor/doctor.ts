@@ -1,8 +1,6 @@
 import type pg from 'pg';
-import { isOutage } from '../../store/prisma/outage.ts';
-import { grantsTo } from '../../store/prisma/rights.ts';
-import { type Rename, renamerOf, TABLES_OF, type TableName } from '../../store/prisma/tables.ts';
-import { isAnswer } from '../../store/prisma/wire/encoding.ts';
+import { isAnswer, isOutage } from '../../store/prisma/errors.ts';
+import { grantsTo, type Rename, renamerOf, TABLES_OF, type TableName } from '../../store/prisma/tables.ts';
 import { databaseUrl, loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';

@@ -1,9 +1,8 @@
 import { isIPv4 } from 'node:net';
 import type pg from 'pg';
 import { promisesOf } from '../../admin/promises.ts';
-import { databaseFacts } from '../../store/prisma/database-facts.ts';
-import { renamedClient } from '../../store/prisma/renaming.ts';
-import type { Rename } from '../../store/prisma/tables.ts';
+import { databaseFacts } from '../../store/prisma/keys/tallies.ts';
+import { type Rename, renamedQueries } from '../../store/prisma/tables.ts';
 import { CliError } from '../command.ts';
 import { type Queryable, withDatabase } from '../database.ts';
 import { rawClient } from '../raw-client.ts';
@@ -158,8 +157,7 @@ export async function checkDurability(
   { rename, replicated }: { rename: Rename | undefined; replicated: readonly string[] },
 ): Promise<Finding[]> {
   const check = checkNamed('Durability');
-  const client = rawClient(sql);
-  const facts = await databaseFacts(rename ? renamedClient(client, rename) : client);
+  const facts = await databaseFacts(renamedQueries(rawClient(sql), rename));
   const promises = promisesOf({ ...facts, isStandby: false, isReadOnly: false }, { replicated });
   return promises.map(({ level, says, fix = '' }) => (level === 'ok' ? check.ok(says) : check[level](says, fix)));
 }

@@ -1,5 +1,5 @@
+import { isAnswer } from '../../store/prisma/errors.ts';
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
-import { isAnswer } from '../../store/prisma/wire/encoding.ts';
 import { errorLine, type Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { type KitSql, type KitTrigger, RUN_SQL, scriptOf, statementFor } from './kit-sql.ts';

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IsolationLevel } from '../rows.ts';
 import type { ClientLike, PoolLike } from './wire/driver.ts';
-import { flushPendingCommits } from './wire/pending-commits.ts';
 
 /** Carried by the async context of the calling code; by it a pool, or a client, knows whose query it is given. */
 export interface AsyncContext {
@@ -59,10 +58,19 @@ export interface OwnContextTransaction extends ContextTransaction {
   nest<T>(run: (nested: OwnContextTransaction) => Promise<T>): Promise<T>;
 }
 
-// On the global object: a bundler may give the app's client and its pages a copy of this module each.
+// On the global object: a bundler may give the app's client, whose pool asks, and its pages a copy of this module each.
 const WITHIN = Symbol.for('oncekit.within');
 const POOLS = Symbol.for('oncekit.pools');
-const shared = globalThis as { [WITHIN]?: AsyncLocalStorage<AsyncContext | undefined>; [POOLS]?: true };
+const PENDING = Symbol.for('oncekit.pending-commits');
+const shared = globalThis as {
+  [WITHIN]?: AsyncLocalStorage<AsyncContext | undefined>;
+  [POOLS]?: true;
+  [PENDING]?: Set<Commit>;
+};
+shared[PENDING] ??= new Set();
+const pending = shared[PENDING];
+
+type Commit = () => Promise<unknown>;
 
 /** Before the first pool or client is joined nobody looks, and an async context costs every promise of the process. */
 export function enableContexts(): void {
@@ -97,6 +105,25 @@ export function transactionIn(here: AsyncContext | undefined): ContextTransactio
 /** The same where it is the kit's own. */
 export function ownTransactionIn(here: AsyncContext | undefined): OwnContextTransaction | undefined {
   return transactionIn(here)?.own;
+}
+
+/**
+ * Registers a transaction that is ready and not yet committed. Whoever asks for a connection next may read what it has
+ * written, so that request commits it first, and waits for it.
+ *
+ * @returns removes it
+ */
+export function addPendingCommit(commit: Commit): () => void {
+  pending.add(commit);
+  return () => void pending.delete(commit);
+}
+
+/** Commits whatever is pending; undefined where nothing is. Never rejects: the owner of a transaction learns its failure. */
+export function flushPendingCommits(): Promise<unknown> | undefined {
+  if (pending.size === 0) return undefined;
+  const commits = [...pending];
+  pending.clear();
+  return Promise.allSettled(commits.map((commit) => commit()));
 }
 
 /**

@@ -6,11 +6,11 @@ import { seen } from './ambient/ambient-client.ts';
 import { expectsPools } from './async-context.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { poolReachedBy, WHICH_POOL } from './query-loader.ts';
-import { renamed, rowsOf, type Statement } from './statement.ts';
+import { rowsOf, type Statement } from './statement.ts';
 import type { Rename } from './tables.ts';
+import { withTimeout } from './timeouts.ts';
 import type { PoolLike } from './wire/driver.ts';
 import { isWrapped, withConnection } from './wire/pool.ts';
-import { withTimeout } from './with-timeout.ts';
 
 /** Pools by the client under all extensions whose queries go to them. */
 const pools = new WeakMap<RawQueries, PoolLike>();
@@ -47,7 +47,8 @@ export class ClientPool {
 
   constructor(client: PrismaClientLike, { rename, claimsIn = 'keys' }: ClientPoolOptions = {}) {
     this.client = client;
-    this.#check = renamed({ text: CHECKS[claimsIn], values: [] }, rename);
+    const check = CHECKS[claimsIn];
+    this.#check = { text: rename ? rename(check) : check, values: [] };
   }
 
   /** The client under all its extensions, whose transactions they are. There once the pool has been found. */

@@ -16,6 +16,11 @@ export interface RawQueries {
   $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
 }
 
+/** Queries that are asked by a function. */
+export function queriesBy(ask: (statement: Statement) => Promise<Rows>): RawQueries {
+  return { $queryRawUnsafe: <T>(text: string, ...values: unknown[]) => ask({ text, values }) as Promise<T> };
+}
+
 /** Tells a client from a transaction of one. */
 export function isWholeClient(db: RawQueries): boolean {
   return typeof (db as { $connect?: unknown }).$connect === 'function';

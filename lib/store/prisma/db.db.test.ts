@@ -11,8 +11,7 @@ import { skipTime } from '../../integration/skip-time.fixture.ts';
 import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import { storeOf } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
-import { QUESTION_MS } from './timeouts.ts';
-import { withTimeout } from './with-timeout.ts';
+import { QUESTION_MS, withTimeout } from './timeouts.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,20 +1,16 @@
 import { ConfigurationError } from '../../core/errors.ts';
-import type { ExecuteOptions } from '../rows.ts';
+import type { ExecuteOptions, RolledBack } from '../rows.ts';
 import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { seen } from './ambient/ambient-client.ts';
 import { outside, runInContext } from './async-context.ts';
 import { isWholeClient, type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import type { ClientPool } from './client-pool.ts';
-import { isMissingSchema } from './errors.ts';
+import { isMissingSchema, isOutage, outageError, serverMessage, sqlState } from './errors.ts';
 import { runInteractiveTransaction } from './interactive-transaction.ts';
 import { explainSchemaError, readSchema } from './keys/schema.ts';
-import { isOutage, outageError } from './outage.ts';
 import { runOwnTransaction } from './own-transaction.ts';
-import { renamedClient, renamedQueries } from './renaming.ts';
-import { needsOwnTransaction } from './replication.ts';
-import { refusedRole } from './settings.ts';
-import type { Rename } from './tables.ts';
-import { QUESTION_MS, START_MS } from './timeouts.ts';
+import { type Rename, renamedClient, renamedPlan, renamedQueries } from './tables.ts';
+import { QUESTION_MS, START_MS, timeoutError, withTimeout } from './timeouts.ts';
 import {
   failureResult,
   type Last,
@@ -22,11 +18,9 @@ import {
   type TransactionResult,
   withinDeadline,
 } from './transaction-plan.ts';
-import { CheckedOutClients } from './wire/checked-out-clients.ts';
-import { clientOn } from './wire/connection-client.ts';
+import { clientOn } from './wire/connection.ts';
 import type { PoolLike } from './wire/driver.ts';
-import { withConnection } from './wire/pool.ts';
-import { timeoutError, withTimeout } from './with-timeout.ts';
+import { CheckedOutClients, withConnection } from './wire/pool.ts';
 
 /** How long the database may take to describe its tables after a statement has failed, in milliseconds. */
 const EXPLAIN_MS = 2000;
@@ -59,36 +53,24 @@ type Question<T> = (db: PrismaClientLike) => Promise<T>;
  * unknown here, so a silent one of them stays in its pool.
  */
 export class Db {
-  /** Names the tables as they are called in this database. */
-  readonly client: PrismaClientLike;
   readonly pool: ClientPool | undefined;
+  readonly #client: PrismaClientLike;
   readonly #rename: Rename | undefined;
   readonly #part: SchemaPart;
   readonly #latest: number;
-  readonly #given: PrismaClientLike;
 
-  static open({ client, rename, ...more }: DbOptions): Db {
-    return new Db({ client: rename ? renamedClient(client, rename) : client, rename, ...more }, client);
-  }
-
-  private constructor(
-    { client, rename, pool, part = 'keys' }: DbOptions,
-    given: PrismaClientLike,
-    latest = Number.POSITIVE_INFINITY,
-  ) {
-    this.client = client;
+  constructor({ client, rename, pool, part = 'keys' }: DbOptions, latest = Number.POSITIVE_INFINITY) {
     this.pool = pool;
+    this.#client = client;
     this.#rename = rename;
     this.#part = part;
-    this.#given = given;
     this.#latest = latest;
   }
 
   /** @param deadline of all questions, in milliseconds of `performance.now()` */
   until(deadline: number): Db {
-    const { client, pool } = this;
-    const latest = Math.min(deadline, this.#latest);
-    return new Db({ client, pool, rename: this.#rename, part: this.#part }, this.#given, latest);
+    const options = { client: this.#client, rename: this.#rename, pool: this.pool, part: this.#part };
+    return new Db(options, Math.min(deadline, this.#latest));
   }
 
   /**
@@ -110,14 +92,14 @@ export class Db {
   }
 
   /**
-   * The same through the user's own client: where code of theirs takes part, or the client itself is in question. On a pool
-   * of Prisma's own, a connection that has not answered in time stays in use.
+   * The same through the user's own client, as it is: where code of theirs takes part, or the client itself is in question. On a
+   * pool of Prisma's own, a connection that has not answered in time stays in use.
    */
   async runThroughClient<T>(question: Question<T>, { withinMs = QUESTION_MS }: AskOptions = {}): Promise<T> {
     return await this.#explaining(withinMs, async (deadline) => {
       const checkedOut = new CheckedOutClients();
-      const ask = () => question(this.client);
-      const asked = isWholeClient(this.#given) ? runInContext({ checkedOut }, ask) : ask();
+      const ask = () => question(this.#client);
+      const asked = isWholeClient(this.#client) ? runInContext({ checkedOut }, ask) : ask();
       return await deadline.bound(asked).catch((error) => {
         if (isOutage(error)) checkedOut.destroy(error);
         throw error;
@@ -146,27 +128,28 @@ export class Db {
       return failureResult(error, 'claim');
     }
     if (how.durability === 'replicated' && !connections) throw needsOwnTransaction();
-    if (how.begin && !isWholeClient(this.#given)) throw joined();
+    if (how.begin && !isWholeClient(this.#client)) throw joined();
     try {
+      const renamed = renamedPlan(plan, this.#rename);
       const ended = await (pool && connections
-        ? runOwnTransaction({ pool, connections, rename: this.#rename }, plan, how)
-        : runInteractiveTransaction(this.client, plan, how));
+        ? runOwnTransaction({ pool, connections }, renamed, how)
+        : runInteractiveTransaction(this.#client, renamed, how));
       const refused = 'means' in ended && refusedRole(ended, how);
       if (refused) throw refused;
       return ended;
     } finally {
-      started.add(this.#given);
+      started.add(this.#client);
     }
   }
 
   /** The reason why a handler is never proven to be rolled back: it is not seen where each query of the client goes. */
   get whyUnproven(): ConfigurationError | undefined {
-    return seen(this.#given).whyUnproven;
+    return seen(this.#client).whyUnproven;
   }
 
-  /** For statements of the kit's in a transaction of the caller's. Its errors are the caller's, too. */
-  inTransaction(tx: unknown): RawQueries {
-    return this.#rename ? renamedQueries(tx as RawQueries, this.#rename) : (tx as RawQueries);
+  /** For statements of the kit's on a client, or in a transaction, of the caller's. Its errors are the caller's, too. */
+  queriesOn(theirs: unknown): RawQueries {
+    return renamedQueries(theirs as RawQueries, this.#rename);
   }
 
   /** Throws the explanation of an error, for callers that otherwise return it: a table or a column is missing. */
@@ -180,23 +163,24 @@ export class Db {
       pool &&
       (await withConnection(pool, deadline.left(), async (connection) => {
         if (!connection.takesPipelines) return undefined;
-        return { answer: await deadline.bound(question(clientOn(connection, this.#rename))) };
+        return { answer: await deadline.bound(question(renamedClient(clientOn(connection), this.#rename))) };
       }));
-    return answered ? answered.answer : await deadline.bound(question(primaryOf(this.client)));
+    if (answered) return answered.answer;
+    return await deadline.bound(question(renamedClient(primaryOf(this.#client), this.#rename)));
   }
 
   /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it, unless it is joined to that. */
   async #explaining<T>(withinMs: number, ask: (deadline: Deadline) => Promise<T>): Promise<T> {
     const began = performance.now();
-    const ownMs = hasStarted(this.#given) ? withinMs : withinMs + START_MS;
+    const ownMs = hasStarted(this.#client) ? withinMs : withinMs + START_MS;
     const deadline = new Deadline(Math.min(ownMs, this.#latest - began));
     if (deadline.left() === 0) throw new StoreUnavailableError('The time was over before the database was asked.');
     try {
-      return await (isWholeClient(this.#given) ? outside(() => ask(deadline)) : ask(deadline));
+      return await (isWholeClient(this.#client) ? outside(() => ask(deadline)) : ask(deadline));
     } catch (error) {
       throw isOutage(error) ? outageError(error, performance.now() - began) : await this.#explained(error);
     } finally {
-      started.add(this.#given);
+      started.add(this.#client);
     }
   }
 
@@ -206,11 +190,35 @@ export class Db {
   }
 }
 
+/** The error of a client whose transactions are Prisma's: it cannot hear the warning. */
+const needsOwnTransaction = () =>
+  new ConfigurationError(
+    "The operation says durability: 'replicated', which needs transactions of the kit's own: in Prisma's nobody hears that a COMMIT was not replicated.",
+    { existing: "Prisma's interactive transactions", expected: 'a client on oncekit/adapter-pg' },
+  );
+
 const joined = () =>
   new ConfigurationError('A transaction that was joined has begun already: what `begin` sets would stay in it.', {
     existing: 'joinTransaction, and `begin`',
     expected: 'a client',
   });
+
+/** The role is not there, it or the client's own user lacks a right, or it does not see the kit's tables. */
+const REFUSED = ['22023', '42501', '42P01'];
+
+/** The reason why a transaction that runs as a role was rolled back by a statement of the kit's. Undefined: another one. */
+function refusedRole({ error, at }: RolledBack, { begin = [] }: ExecuteOptions): ConfigurationError | undefined {
+  const hasRole = begin.some(([name]) => name === 'role');
+  if (!hasRole || at === 'run' || !REFUSED.includes(sqlState(error) ?? '')) return undefined;
+  return new ConfigurationError(
+    "The database refuses a statement of the kit's as the role that `begin` says, and everything was rolled back. See docs/row-level-security.md; npx oncekit doctor says whether its tables are there.",
+    {
+      existing: serverMessage(error),
+      expected: "the client's own user as a member of the role, and the page's GRANTs for the role",
+      cause: error,
+    },
+  );
+}
 
 /** Clients of which a question, or a transaction, has come to its end: their engine runs. */
 const started = new WeakSet<PrismaClientLike>();

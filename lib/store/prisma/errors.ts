@@ -1,3 +1,6 @@
+import { IdempotencyError } from '../../core/errors.ts';
+import { StoreUnavailableError } from '../store.ts';
+
 interface Shape {
   name?: string;
   message?: unknown;
@@ -23,7 +26,7 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 /** The server's own severity: after `FATAL` and `PANIC` the session is over. */
-export function severityOf(error: unknown): unknown {
+function severityOf(error: unknown): unknown {
   if (serverErrors.has(error as object)) return (error as { severity: unknown }).severity;
   return driverCause(error)?.severity;
 }
@@ -33,20 +36,10 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03';
 }
 
-/** True where a row of that key is there already. */
-export function isUniqueViolation(error: unknown): boolean {
-  return sqlState(error) === '23505';
-}
-
 /** True for a serialization failure or a deadlock: run again, the transaction may go through. */
 export function isConflict(error: unknown): boolean {
   const state = sqlState(error);
   return state === '40001' || state === '40P01' || (error as { code?: unknown } | null)?.code === 'P2034';
-}
-
-/** True where an earlier statement of the transaction failed, so that this one was not even tried. */
-export function isAbortedTransaction(error: unknown): boolean {
-  return sqlState(error) === '25P02';
 }
 
 /** Thrown where a statement that had to change a row found none, and has not failed by itself. */
@@ -85,13 +78,131 @@ export function isStalePreparedStatement(error: unknown): boolean {
   return ['26000', '42P05', '0A000'].includes(sqlState(error) ?? '');
 }
 
-/** True where somebody had left a transaction open on the connection. ROLLBACK has ended that. */
-export function isTransactionLeftOpen(error: unknown): boolean {
-  return sqlState(error) === '25001';
-}
-
 /** The error of the server or the socket, in the form that Prisma's adapter gives it: inside one of Prisma's, or by itself. */
-export function driverCause(error: unknown): Cause | undefined {
+function driverCause(error: unknown): Cause | undefined {
   const { meta, cause, name } = (error ?? {}) as Shape;
   return meta?.driverAdapterError?.cause ?? (name === 'DriverAdapterError' ? cause : undefined);
+}
+
+/** SQLSTATEs by which a server, or a pooler before it, says that it cannot be asked now, with who says so. */
+const UNAVAILABLE_STATES = [
+  '08', // lost connections; 08P01 is all that PgBouncer says, whatever has happened
+  '28000', // not let in, as while a password is changed
+  '28P01',
+  '3D000', // the database is gone, as while it is restored
+  '25006', // takes no writes: a standby
+  '25P03', // the transaction was idle for too long, or took too long
+  '25P04',
+  '40003', // CockroachDB, of a COMMIT whose result it does not know
+  '53', // out of connections, memory or disk
+  '57', // shutting down, starting up, idle for too long, cancelled
+  '58000', // pgcat, whatever has happened
+  '58030', // an I/O error
+];
+/** With these the session is over, under any SQLSTATE. Supavisor says so under XX000. */
+const SESSION_OVER = new Set(['FATAL', 'PANIC']);
+/** Prisma's codes for: not let in, cannot connect, timed out, no such database, closed the connection, pool exhausted. */
+const UNAVAILABLE_PRISMA = new Set([
+  'P1000',
+  'P1001',
+  'P1002',
+  'P1003',
+  'P1008',
+  'P1010',
+  'P1011',
+  'P1017',
+  'P2024',
+  'P2028',
+  'P2037',
+]);
+/** The name that Prisma's adapter gives an error without SQLSTATE. */
+const UNAVAILABLE_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError']);
+/**
+ * Words of `pg`, as a plain Error, for a connection that died between two statements. To the letter: a handler may have
+ * connections of its own, whose ends are no business of the store.
+ */
+const DEAD_CONNECTION =
+  /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|Client (has encountered a connection error|was closed) and is not queryable)$/;
+
+/**
+ * Tells whether an error of Prisma's, or of the kit about one, says that the database could not be reached or asked in time, or
+ * takes no writes: a 503, and not a bug.
+ */
+export function isUnavailable(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, message, name } = error as { code?: unknown; message?: unknown; name?: unknown };
+  // By its name: a bundler may give a page and a route a copy of the class each.
+  if (name === 'StoreUnavailableError') return true;
+  if (SESSION_OVER.has(String(severityOf(error)))) return true;
+  const state = sqlState(error);
+  if (state !== undefined) return UNAVAILABLE_STATES.some((known) => state.startsWith(known));
+  if (UNAVAILABLE_KINDS.has(String(driverCause(error)?.kind)) || UNAVAILABLE_PRISMA.has(String(code))) return true;
+  // Errors of the socket that Prisma's adapter does not know keep Node's own code: ENETUNREACH, EAI_AGAIN.
+  if (name === 'PrismaClientKnownRequestError' && /^E[A-Z]/.test(String(code))) return true;
+  return typeof message === 'string' && DEAD_CONNECTION.test(message);
+}
+
+/**
+ * The same of an error that a statement of the kit's has met, where a failure of the socket can be nobody else's: Prisma's
+ * adapter passes most of them on as they are. In a handler it may be that of another service.
+ */
+export function isOutage(error: unknown): boolean {
+  return isUnavailable(error) || isSocketError(error);
+}
+
+function isSocketError(error: unknown): boolean {
+  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
+  return typeof code === 'string' && typeof syscall === 'string';
+}
+
+/** Tells whether the transaction may not write: a standby, perhaps after a failover, or `default_transaction_read_only`. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === '25006';
+}
+
+/** The error of a transaction that may not write, in words; other errors as they are. */
+export function explainReadOnly(error: unknown): unknown {
+  if (!isReadOnly(error)) return error;
+  return new IdempotencyError(
+    'The database takes no writes here (25006): it is a standby, or its default_transaction_read_only is on.',
+    { existing: serverMessage(error), expected: 'the primary, with transactions that may write', cause: error },
+  );
+}
+
+/** An outage in the kit's words. Where the time was up they are there already. */
+export function outageError(error: unknown, afterMs: number): StoreUnavailableError {
+  if (error instanceof StoreUnavailableError) return error;
+  const words = sqlState(error) === undefined ? 'could not be reached' : 'answered that it cannot be asked now';
+  return new StoreUnavailableError(`The database ${words}, after ${Math.ceil(afterMs)} ms.`, {
+    cause: explainReadOnly(error),
+  });
+}
+
+/** The error of a statement that was sent without Prisma, in the shape that PrismaPg gives it: it is read in one place. */
+class DriverError extends Error {
+  override readonly name = 'DriverAdapterError';
+  override readonly cause: { originalCode?: string; severity?: string; kind: string };
+
+  constructor(message: string, cause: DriverError['cause']) {
+    super(message);
+    this.cause = cause;
+  }
+}
+
+/** Tells whether it came over the wire, and is not the connection's end. A pooler words the end of its own in such a way, too. */
+export function isAnswer(error: unknown): error is object & { severity: string; code: string; message: string } {
+  const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
+  return typeof severity === 'string' && typeof code === 'string';
+}
+
+/** As the server refuses a write where it takes none. */
+export const readOnlyError = (words = 'cannot execute INSERT in a read-only transaction') =>
+  new DriverError(words, { originalCode: '25006', kind: 'postgres' });
+
+export function driverError(error: unknown): DriverError {
+  if (!isAnswer(error)) {
+    return new DriverError(String((error as { message?: unknown } | null)?.message), { kind: 'ConnectionClosed' });
+  }
+  const { code, severity, message } = error;
+  return new DriverError(message, { originalCode: code, severity, kind: 'postgres' });
 }

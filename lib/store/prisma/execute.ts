@@ -1,8 +1,7 @@
 import { IdempotencyError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { Claim, Completion, ExecuteOptions, KeyRow } from '../rows.ts';
-import type { ExecutionResult } from '../store.ts';
-import { explain } from './classify.ts';
+import { type ExecutionResult, StoreUnavailableError } from '../store.ts';
 import { RERUNS } from './client.ts';
 import type { Db } from './db.ts';
 import {
@@ -14,11 +13,10 @@ import {
   readClaim,
 } from './keys/claim.ts';
 import { completedRow, completionStatement, FIRST_TOKEN } from './keys/complete.ts';
-import { find, isCommitted, KEY_COLUMNS, type RawRow, toKeyRow } from './keys/read.ts';
+import { find, findDeciding, isCommitted, KEY_COLUMNS, keyValues, type RawRow, toKeyRow } from './keys/read.ts';
 import { explainSchemaError } from './keys/schema.ts';
-import { findDeciding } from './keys/thing.ts';
 import { LEVEL } from './statement.ts';
-import type { ExplainedRollback, Last, TransactionPlan } from './transaction-plan.ts';
+import { type ExplainedRollback, explain, type Last, SILENCE_MS, type TransactionPlan } from './transaction-plan.ts';
 
 const LOWEST = 'ReadCommitted';
 
@@ -137,7 +135,7 @@ export async function rerun<Tx>(
   run: (tx: Tx) => Promise<Completion>,
   how: ExecuteOptions,
 ): Promise<ExecutionResult> {
-  const key = [id.tenant, id.principal, id.operation, id.key];
+  const key = keyValues(id);
   const plan: TransactionPlan<
     Tx,
     KeyRow,
@@ -185,3 +183,27 @@ const keyLost = () =>
     existing: 'another state or fencing token',
     expected: `in_progress with fencing token ${FIRST_TOKEN}`,
   });
+
+// It writes to the log and to no table, so it commits behind everything that its transaction could see.
+const MARK = `SELECT pg_logical_emit_message(true, 'oncekit', '')::text AS at`;
+
+/**
+ * Waits until the synchronous standbys have all that was committed before: all that the caller has read.
+ *
+ * @throws StoreUnavailableError where that is not known in time, ConfigurationError for a client that cannot know
+ */
+export async function awaitReplication(db: Db, how: Omit<ExecuteOptions, 'beforeCommit'>): Promise<void> {
+  const plan: TransactionPlan<unknown, undefined, Last, never> = {
+    first: () => [],
+    check: () => ({ claimed: undefined }),
+    work: async () => ({ last: { text: MARK, values: [] } }),
+  };
+  const options = { ...how, isolationLevel: 'ReadCommitted', durability: 'replicated', beforeCommit() {} } as const;
+  const ended = await db.runThroughClient(() => db.runTransaction(plan, options), {
+    withinMs: how.timeoutMs + how.maxWaitMs + SILENCE_MS,
+  });
+  if (ended.kind === 'committed') return;
+  throw new StoreUnavailableError('It is not known whether the synchronous standby has it.', {
+    cause: 'error' in ended ? ended.error : undefined,
+  });
+}

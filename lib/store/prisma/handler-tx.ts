@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
+import { ConfigurationError } from '../../core/errors.ts';
+import { lengthPrefixed } from '../../core/scope.ts';
 import { isPromised } from '../../core/wait.ts';
-import { attachSql } from './ambient/sql.ts';
-import { type ContextTransaction, currentContext, runInContext } from './async-context.ts';
-import { isRead } from './client.ts';
+import { type ContextTransaction, currentContext, type OwnContextTransaction, runInContext } from './async-context.ts';
+import { isRead, type RawQueries } from './client.ts';
 
 /** Left out of Prisma's own transaction clients, too. */
 const LEFT_OUT = new Set<unknown>(['$connect', '$disconnect', '$on', '$extends']);
@@ -115,4 +117,96 @@ function isModel(value: unknown, name: string | symbol): value is object {
 function isFrozen(owner: object, name: string | symbol): boolean {
   const { configurable, writable } = Reflect.getOwnPropertyDescriptor(owner, name) ?? {};
   return configurable === false && writable === false;
+}
+
+/** `pg`'s result of a statement that reads or writes rows. */
+export interface SqlResult<Row> {
+  rows: Row[];
+  /** How many rows it has changed or returned. */
+  rowCount: number;
+  command: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE' | 'MERGE';
+}
+
+/** SQL in the transaction of an execution, past Prisma's engine: values are read and written as `pg` does it. */
+export interface Sql {
+  /** A statement with its values as parameters. @returns its rows */
+  <Row = Record<string, unknown>>(text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]>;
+  /** The same of a text with `$1`, `$2` and so on. */
+  query<Row>(text: string, values?: readonly unknown[]): Promise<SqlResult<Row>>;
+  /** For query builders: `new Kysely({ dialect: new PostgresDialect({ pool: sqlOf(tx).pool }) })`. */
+  readonly pool: { connect(): Promise<SqlConnection>; end(): Promise<void> };
+}
+
+/** The transaction's own connection, for a query builder. Its statements of transactions are refused: it is one. */
+export interface SqlConnection {
+  query<Row>(text: string, values: readonly unknown[]): Promise<SqlResult<Row>>;
+  /** @throws TypeError: a cursor would outlast its statement */
+  query<Cursor extends object>(cursor: Cursor): Cursor;
+  release(): void;
+}
+
+const transactions = new WeakMap<object, OwnContextTransaction>();
+
+/** Lets `sqlOf` find the transaction that a `tx` is of. */
+function attachSql<Tx extends object>(tx: Tx, transaction: OwnContextTransaction): Tx {
+  transactions.set(tx, transaction);
+  return tx;
+}
+
+/**
+ * SQL in the transaction of `tx`, without what Prisma's engine costs: for the one statement that is hot. It is committed
+ * with the key and all else of `tx`, or not at all, and once the execution is over it is refused.
+ *
+ * ```ts
+ * const [order] = await sqlOf(tx)<{ id: string }>`INSERT INTO orders (sku) VALUES (${sku}) RETURNING id`;
+ * ```
+ *
+ * @throws ConfigurationError for a `tx` of an interactive transaction of Prisma's, and anything else
+ * @throws ExecutionClosedError from each statement that comes after the execution's end
+ */
+export function sqlOf(tx: object): Sql {
+  const transaction = transactions.get(tx);
+  if (!transaction) throw notOurs();
+  const query = <Row>(text: string, values: readonly unknown[] = []) =>
+    transaction.sql({ text, values }) as Promise<SqlResult<Row>>;
+  const asked = (text: unknown, values?: readonly unknown[]) => {
+    if (typeof text === 'string') return query(text, values);
+    throw new TypeError('A cursor cannot be had of the transaction of an execution. Read the rows in parts.');
+  };
+  const sql = async <Row>(texts: TemplateStringsArray, ...values: unknown[]) =>
+    (
+      await query<Row>(
+        texts.reduce((text, next, at) => `${text}$${at}${next}`),
+        values,
+      )
+    ).rows;
+  const connection = { query: asked, release: () => {} } as SqlConnection;
+  return Object.assign(sql, { query, pool: { connect: async () => connection, end: async () => {} } });
+}
+
+const notOurs = () =>
+  new ConfigurationError("SQL past Prisma's engine needs a transaction of the kit's own.", {
+    existing: "a tx of Prisma's, or none",
+    expected: "the tx of a handler whose client has its PrismaPg from 'oncekit/adapter-pg'; or tx.$queryRaw",
+  });
+
+const LOCK = 'SELECT pg_advisory_xact_lock($1::bigint) IS NOT NULL AS locked';
+
+/**
+ * Lets one transaction at a time go on that names the same natural key, until it ends: two intents, each with a key of
+ * its own, that must not both find "not there yet" and both write. For where there is no row to lock; where there is
+ * one, `SELECT … FOR UPDATE` is clearer, and a unique index is still what proves it.
+ *
+ * Call it first in the transaction, under READ COMMITTED: statements behind it see what the one before committed.
+ * Always name several natural keys in the same order, or two transactions wait for each other (40P01).
+ *
+ * @param naturalKey what the business calls it: `['invoice', customerId, month]`. Two that share a hash merely wait.
+ */
+export async function serializeOn(tx: RawQueries, naturalKey: string | readonly string[]): Promise<void> {
+  const number = createHash('sha256')
+    // A purpose of its own: the claims' tickets are advisory locks too.
+    .update(lengthPrefixed('oncekit/serialize-on', ...[naturalKey].flat()))
+    .digest()
+    .readBigInt64BE();
+  await tx.$queryRawUnsafe(LOCK, number);
 }

@@ -2,7 +2,6 @@ import { warnOnce } from '../../core/environment.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { seen } from './ambient/ambient-client.ts';
 import { type AsyncContext, outside, type PrismaTransaction, runInContext } from './async-context.ts';
-import type { Stage } from './classify.ts';
 import {
   isWholeClient,
   type PrismaClientLike,
@@ -14,18 +13,17 @@ import {
 import { ExecutionTransaction } from './execution-transaction.ts';
 import { isLazy, txOf } from './handler-tx.ts';
 import { live } from './query-loader.ts';
-import { originalOf } from './renaming.ts';
-import { settingsStatement } from './settings.ts';
-import { LEVEL, type Rows, SQL_LEVELS } from './statement.ts';
+import { LEVEL, type Rows, SQL_LEVELS, settingsStatement } from './statement.ts';
+import { withTimeout } from './timeouts.ts';
 import {
   failureResult,
   type Last,
   SILENCE_MS,
+  type Stage,
   type TransactionPlan,
   type TransactionResult,
   withinDeadline,
 } from './transaction-plan.ts';
-import { withTimeout } from './with-timeout.ts';
 
 /** Clients whose transactions have begun in another level than READ COMMITTED, by their own options or the database's. */
 const strict = new WeakSet<PrismaClientLike>();
@@ -123,23 +121,19 @@ export async function transactInPrisma<T>(
   run: (inside: Inside) => Promise<T>,
   options: TransactionOptions,
 ): Promise<T> {
-  const given = originalOf<PrismaClientLike>(client);
   // A transaction of the caller's (`joinTransaction`), in which the code is already.
-  if (!isWholeClient(given)) {
-    return await client.$transaction(
-      (db) => run({ db, handle: (work) => work(originalOf(db)), giveUp: () => {} }),
-      options,
-    );
+  if (!isWholeClient(client)) {
+    return await client.$transaction((db) => run({ db, handle: (work) => work(db), giveUp: () => {} }), options);
   }
-  const { original, hasOwnTransaction } = seen(given);
+  const { original, hasOwnTransaction } = seen(client);
   let transaction: InteractiveTransaction | undefined;
   let result: { value: T } | { error: unknown } | undefined;
   let isCommitted = false;
   const begun = (db: RawQueries) => {
     transaction?.conclude(false); // an extension of the client tries again
-    const current = new InteractiveTransaction(original, originalOf(db));
+    const current = new InteractiveTransaction(original, db);
     transaction = current;
-    const handle: Inside['handle'] = (work) => current.run(originalOf(db), (tx) => work(tx as never));
+    const handle: Inside['handle'] = (work) => current.run(db, (tx) => work(tx as never));
     return runInContext(current.kitContext, async () => {
       try {
         result = { value: await run({ db, handle, giveUp: () => current.conclude(false) }) };
@@ -173,8 +167,8 @@ export async function runInteractiveTransaction<Tx, Claimed, Made extends Last, 
   how: ExecuteOptions,
 ): Promise<TransactionResult<Made, Conflict>> {
   const progress: Progress<Made> = { at: 'claim', hasBegun: false, isGivenUp: false };
-  const { whyUnproven: why } = seen(originalOf(client));
-  if (why) warnOnce(originalOf(client), 'transactions', () => why.message);
+  const { whyUnproven: why } = seen(client);
+  if (why) warnOnce(client, 'transactions', () => why.message);
   // Prisma's timeout waits behind a statement that hangs, so a connection that has gone silent would hold its caller
   // and all who follow it, for ever.
   const timeoutMs = withinDeadline(how, how.timeoutMs + how.maxWaitMs + SILENCE_MS);
@@ -242,7 +236,7 @@ async function attempt<Tx, Claimed, Made extends Last, Conflict extends object>(
     const ended = await transactInPrisma(client, run, { timeout: how.timeoutMs, maxWait: how.maxWaitMs });
     return 'conflict' in ended ? ended.conflict : { kind: 'committed', ...ended, isProven: false };
   } catch (error) {
-    if (progress.hasCommitted && seen(originalOf(client)).hasOwnTransaction) return { kind: 'in_doubt', error };
+    if (progress.hasCommitted && seen(client).hasOwnTransaction) return { kind: 'in_doubt', error };
     if (!isStrict) return failureResult(error, progress.at, progress.made);
     strict.add(client);
     return await attempt(client, plan, how, progress);

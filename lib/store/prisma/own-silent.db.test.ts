@@ -233,7 +233,7 @@ const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
 
 describe('A3 the same of lost keys', () => {
   const lostKeysUntil = (client: TestDatabase['client'], over: number) =>
-    lostKeysOn(Db.open({ client, pool: new ClientPool(client) }).until(over));
+    lostKeysOn(new Db({ client, pool: new ClientPool(client) }).until(over));
 
   test('each function of them is asked here', () => {
     const asked = [...Object.keys(LOST_KEYS), 'announcedIn', 'recordIn'];
@@ -247,7 +247,7 @@ describe('A3 the same of lost keys', () => {
 
 describe('A3 the same of messages', () => {
   const dbUntil = (client: TestDatabase['client'], over: number, pool: ClientPool) =>
-    Db.open({ client, pool, part: 'messaging' }).until(over);
+    new Db({ client, pool, part: 'messaging' }).until(over);
   const outboxUntil = (client: TestDatabase['client'], over: number) =>
     outboxOn(dbUntil(client, over, new ClientPool(client)));
   const inboxUntil = (client: TestDatabase['client'], over: number) =>

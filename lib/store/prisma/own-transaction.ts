@@ -4,14 +4,13 @@ import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { AmbientTransaction } from './ambient/ambient-transaction.ts';
 import { currentContext, ownTransactionIn } from './async-context.ts';
+import { queriesBy } from './client.ts';
 import type { ClientPool } from './client-pool.ts';
+import { isOutage, isReadOnly } from './errors.ts';
 import { txOf } from './handler-tx.ts';
-import { isOutage, isReadOnly } from './outage.ts';
-import { queriesBy } from './renaming.ts';
 import { explainNoStandby, replicateStatement } from './replication.ts';
-import { settingsStatement } from './settings.ts';
-import { type Rows, renamed, rowsOf, type Statement } from './statement.ts';
-import type { Rename } from './tables.ts';
+import { type Rows, rowsOf, settingsStatement } from './statement.ts';
+import { withTimeout } from './timeouts.ts';
 import {
   commitResult,
   type Last,
@@ -25,13 +24,11 @@ import type { CommitAnswer } from './wire/connection.ts';
 import type { PoolLike } from './wire/driver.ts';
 import { type AcquiredConnection, acquire } from './wire/pool.ts';
 import { QueryQueue } from './wire/query-queue.ts';
-import { withTimeout } from './with-timeout.ts';
 
 interface OwnConnections {
   pool: ClientPool;
   /** The pool that `pool` has found. */
   connections: PoolLike;
-  rename: Rename | undefined;
 }
 
 /**
@@ -41,7 +38,7 @@ interface OwnConnections {
  * @throws ConfigurationError within another execution
  */
 export async function runOwnTransaction<Tx, Claimed, Made extends Last, Conflict extends object>(
-  { pool, connections, rename }: OwnConnections,
+  { pool, connections }: OwnConnections,
   plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
   how: ExecuteOptions,
 ): Promise<TransactionResult<Made, Conflict>> {
@@ -69,7 +66,7 @@ export async function runOwnTransaction<Tx, Claimed, Made extends Last, Conflict
   const transaction = new AmbientTransaction(pool.original, begun);
   let at: 'claim' | 'run' = 'claim';
   const perform = async (rows: Rows) => {
-    const db = queriesBy((statement) => transaction.ask(statement), rename);
+    const db = queriesBy((statement) => transaction.ask(statement));
     const looked = plan.check(rows, db);
     const checked = isPromised(looked) ? await looked : looked;
     if ('conflict' in checked) return checked;
@@ -82,7 +79,7 @@ export async function runOwnTransaction<Tx, Claimed, Made extends Last, Conflict
     return made;
   };
   try {
-    const first = plan.first(true).map((statement) => renamed(statement, rename));
+    const first = [...plan.first(true)];
     const settings = settingsStatement(how.begin);
     if (settings) first.unshift(settings);
     if (isReplicated) first.unshift(replicateStatement);
@@ -97,7 +94,7 @@ export async function runOwnTransaction<Tx, Claimed, Made extends Last, Conflict
       return made.conflict;
     }
     const withinMs = withinDeadline(how, deadline + SILENCE_MS - performance.now());
-    const result = await commit(acquired, { made, last: renamed(made.last, rename) }, { isReplicated, withinMs });
+    const result = await commit(acquired, made, { isReplicated, withinMs });
     transaction.end(result.kind === 'committed');
     return result;
   } catch (error) {
@@ -136,12 +133,12 @@ async function rollBack(
 
 async function commit<Made extends Last>(
   { connection, release }: AcquiredConnection,
-  { made, last }: { made: Made; last: Statement },
+  made: Made,
   { isReplicated, withinMs }: { isReplicated: boolean; withinMs: number },
 ): Promise<TransactionResult<Made, never>> {
   let answer: CommitAnswer;
   try {
-    answer = await withTimeout(connection.commit(last, { isReplicated }), withinMs);
+    answer = await withTimeout(connection.commit(made.last, { isReplicated }), withinMs);
   } catch (error) {
     release(error);
     return { kind: 'in_doubt', error };

@@ -1,8 +1,7 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Begun, HeldKey, LeasedClaim, Transacted, Work, Write } from '../leases.ts';
 import type { ExecuteOptions, KeyRow } from '../rows.ts';
-import { currentContext, ownTransactionIn, runInContext } from './async-context.ts';
-import { explain } from './classify.ts';
+import { addPendingCommit, currentContext, ownTransactionIn, runInContext } from './async-context.ts';
 import type { RawQueries } from './client.ts';
 import type { Db } from './db.ts';
 import { type ClaimConflict, findConflict, MAX_CLAIMS } from './keys/claim.ts';
@@ -10,8 +9,7 @@ import { writeStatement } from './keys/complete.ts';
 import { assertHeld, beginStatement, claimedHeld, leaseLost, renewStatement } from './keys/lease.ts';
 import { hasStep, isCommitted, type RawRow, toKeyRow } from './keys/read.ts';
 import { explainSchemaError } from './keys/schema.ts';
-import type { Last, TransactionPlan, TransactionResult } from './transaction-plan.ts';
-import { addPendingCommit } from './wire/pending-commits.ts';
+import { explain, type Last, type TransactionPlan, type TransactionResult } from './transaction-plan.ts';
 
 /** What a transaction of an executor writes, with the statement that does. */
 interface Made extends Last {

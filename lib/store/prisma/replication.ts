@@ -1,4 +1,3 @@
-import { ConfigurationError } from '../../core/errors.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { isInvalidNumber, serverMessage } from './errors.ts';
 import type { Statement } from './statement.ts';
@@ -42,11 +41,4 @@ export function isUnreplicatedWarning(notice: { routine?: string | undefined }):
 export const unreplicatedError = () =>
   new StoreUnavailableError(
     'It is committed on the primary, and the wait for the synchronous standby was cancelled: a failover now may lose it.',
-  );
-
-/** The error of a client whose transactions are Prisma's: it cannot hear the warning. */
-export const needsOwnTransaction = () =>
-  new ConfigurationError(
-    "The operation says durability: 'replicated', which needs transactions of the kit's own: in Prisma's nobody hears that a COMMIT was not replicated.",
-    { existing: "Prisma's interactive transactions", expected: 'a client on oncekit/adapter-pg' },
   );

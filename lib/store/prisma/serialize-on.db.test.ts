@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
-import { serializeOn } from './serialize-on.ts';
+import { serializeOn } from './handler-tx.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

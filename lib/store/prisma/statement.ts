@@ -1,5 +1,4 @@
-import type { IsolationLevel } from '../rows.ts';
-import type { Rename } from './tables.ts';
+import type { IsolationLevel, Setting } from '../rows.ts';
 
 /** A statement of the kit's, with its parameters. */
 export interface Statement {
@@ -29,15 +28,16 @@ export const SQL_LEVELS = {
 /** The level that a transaction is in, as a column of its first statement: a round trip of its own is saved by it. */
 export const LEVEL = `current_setting('transaction_isolation') AS level`;
 
-/** The statement on tables of other names. */
-export function renamed(statement: Statement, rename: Rename | undefined): Statement {
-  if (!rename) return statement;
-  const { text, alone } = statement;
-  return { ...statement, text: rename(text), alone: alone && rename(alone) };
-}
-
 /** @throws the error that the statement was answered with */
 export function rowsOf(answer: StatementAnswer): Rows {
   if ('error' in answer) throw answer.error;
   return answer.rows;
+}
+
+const SET = 'SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS given (name, value)';
+
+/** Goes with BEGIN: names and values are bound, never a part of the SQL. Undefined where nothing is to be set. */
+export function settingsStatement(settings: readonly Setting[] = []): Statement | undefined {
+  if (settings.length === 0) return undefined;
+  return { text: SET, values: [settings.map(([name]) => name), settings.map(([, value]) => value)] };
 }

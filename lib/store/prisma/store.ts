@@ -3,32 +3,25 @@ import type { LostKeys } from '../lost-keys.ts';
 import type { Store } from '../store.ts';
 import type { PrismaClientLike, TransactionOf } from './client.ts';
 import { ClientPool } from './client-pool.ts';
-import { databaseFacts } from './database-facts.ts';
 import { type AskOptions, askingBy, Db } from './db.ts';
-import { execute, rerun } from './execute.ts';
-import { audit, reapAudit, record } from './keys/audit.ts';
-import { probe } from './keys/claim.ts';
+import { isUnavailable } from './errors.ts';
+import { awaitReplication, execute, rerun } from './execute.ts';
 import { tryClaim } from './keys/claim-check.ts';
-import { recordEvidence, recordLateAnswer } from './keys/evidence.ts';
-import { fence } from './keys/fence.ts';
+import { findRevision, recordEvidence, recordLateAnswer, recordVerdict } from './keys/evidence.ts';
+import { fence, probe } from './keys/fence.ts';
 import { markUnknown, postpone, renew, suspend, takeDue, takeOver } from './keys/lease.ts';
-import { type CountCache, countOpen, list, overview } from './keys/list.ts';
+import { type CountCache, countOpen, flagUnlisted, list, overview } from './keys/list.ts';
 import { lostKeysOn } from './keys/lost-keys.ts';
-import { acknowledge, erasePrincipal, forget, release, retryNow } from './keys/operate.ts';
-import { findEvents, findSteps, recordEvent } from './keys/read.ts';
+import { acknowledge, audit, erasePrincipal, forget, reapAudit, record, release, retryNow } from './keys/operate.ts';
+import { findDeciding, findEvents, findSteps, recordEvent, thingOf } from './keys/read.ts';
 import { type Reaped, reapKeys } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
 import { finishForeign, recordCapture, recordNotExecuted, resolve, startForeign } from './keys/steps.ts';
-import { addTallies, reapTallies, tallies } from './keys/tallies.ts';
-import { findDeciding, thingOf } from './keys/thing.ts';
-import { flagUnlisted } from './keys/unlisted.ts';
-import { findRevision, recordVerdict } from './keys/verdict.ts';
+import { addTallies, databaseFacts, reapTallies, tallies } from './keys/tallies.ts';
 import { findAnnounced } from './messages/outbox.ts';
-import { isUnavailable } from './outage.ts';
 import { begin, transact } from './phases.ts';
-import { awaitReplication } from './standby-wait.ts';
 import { renamerOf, type Tables } from './tables.ts';
-import { BATCH_MS, ERASE_MS, QUESTION_MS } from './timeouts.ts';
+import { BATCH_MS, QUESTION_MS } from './timeouts.ts';
 
 /**
  * The store on the user's own Prisma client.
@@ -58,7 +51,7 @@ interface StoreOptions {
 function dbOf(client: PrismaClientLike, { tables, transaction }: StoreOptions): Db {
   const rename = renamerOf(tables);
   const pool = transaction === 'interactive' ? undefined : new ClientPool(client, { rename });
-  return Db.open({ client, rename, pool });
+  return new Db({ client, rename, pool });
 }
 
 const BATCH: AskOptions = { withinMs: BATCH_MS };
@@ -104,7 +97,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
     revision: asking(findRevision, REPEATABLE),
     recordVerdict: asking(recordVerdict),
     retryNow: asking(retryNow),
-    recordEvidence: (tx, ...evidence) => recordEvidence(db.inTransaction(tx), ...evidence),
+    recordEvidence: (tx, ...evidence) => recordEvidence(db.queriesOn(tx), ...evidence),
     countOpen: asking(countOpen),
     reapKeys: (limit) => db.run((queries) => reapKeys(queries, limit, progress.reaped), BATCH),
 
@@ -121,10 +114,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
     release: asking(release),
     forget: asking(forget),
     acknowledge: asking(acknowledge),
-    erasePrincipal: (person, actor, conclude) =>
-      db.runThroughClient((client) => erasePrincipal(client, person, actor, conclude), {
-        withinMs: ERASE_MS,
-      }),
+    erasePrincipal: (person, actor, conclude) => erasePrincipal(db, person, actor, conclude),
     record: asking(record),
     audit: asking(audit),
     reapAudit: asking(reapAudit, BATCH),

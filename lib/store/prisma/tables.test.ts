@@ -1,7 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { createIdempotency } from '../../index.ts';
 import { createInbox, createOutbox } from '../../messaging/prisma.ts';
-import { renamerOf, type Tables } from './tables.ts';
+import { grantsTo, renamerOf, rightsOn, TABLES, type Tables } from './tables.ts';
 
 test('without names of its own a statement stays the same string', () => {
   for (const none of [undefined, {}, { schema: undefined }]) expect(renamerOf(none)).toBeUndefined();
@@ -49,4 +50,15 @@ test.each<[string, Record<string, unknown>, RegExp]>([
     expect(up).toThrow(
       expect.objectContaining({ name: 'ConfigurationError', message: expect.stringMatching(message) }),
     );
+});
+
+test('A7 the rights that the guide grants are those that doctor asks for and the tests run with', async () => {
+  const guide = await readFile(new URL('../../../docs/deployment.md', import.meta.url), 'utf8');
+  for (const grant of grantsTo('shop_app')) expect(guide.replace(/\s+/g, ' ')).toContain(`${grant};`);
+  expect(TABLES.filter((table) => !rightsOn(table).includes('UPDATE'))).toEqual([
+    'idempotency_events',
+    'idempotency_audit',
+    'outbox_stops',
+    'message_events',
+  ]);
 });

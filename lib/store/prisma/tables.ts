@@ -1,5 +1,8 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { SchemaPart } from '../store.ts';
+import type { PrismaClientLike, RawQueries } from './client.ts';
+import type { Statement } from './statement.ts';
+import type { Last, TransactionPlan } from './transaction-plan.ts';
 
 /**
  * Every table of the kit's, by the name that its statements and migrations give it. The first one of a part carries the
@@ -80,4 +83,65 @@ function assertName(table: string, name: unknown): void {
     existing: name,
     expected: 'a letter or _, then up to 62 of a-z A-Z 0-9 _',
   });
+}
+
+/**
+ * Queries of which our statements ask for tables by their own names. Only statements of ours go through them: what the user runs
+ * in a transaction, runs in their own. An app with the default names gets back what it gave, and pays nothing for it.
+ */
+export function renamedQueries(db: RawQueries, rename: Rename | undefined): RawQueries {
+  return rename ? { $queryRawUnsafe: (text, ...values) => db.$queryRawUnsafe(rename(text), ...values) } : db;
+}
+
+/** The same of a client. */
+export function renamedClient(client: PrismaClientLike, rename: Rename | undefined): PrismaClientLike {
+  if (!rename) return client;
+  return {
+    ...renamedQueries(client, rename),
+    $transaction: (run, options) => client.$transaction((tx) => run(renamedQueries(tx, rename)), options),
+  };
+}
+
+/** The same of a transaction's statements. */
+export function renamedPlan<Tx, Claimed, Made extends Last, Conflict>(
+  plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
+  rename: Rename | undefined,
+): TransactionPlan<Tx, Claimed, Made, Conflict> {
+  if (!rename) return plan;
+  const renamed = ({ text, alone, ...rest }: Statement): Statement => ({
+    ...rest,
+    text: rename(text),
+    alone: alone && rename(alone),
+  });
+  return {
+    first: (isOwn) => plan.first(isOwn).map(renamed),
+    check: (rows, db) => plan.check(rows, renamedQueries(db, rename)),
+    async work(tx, claimed) {
+      const made = await plan.work(tx, claimed);
+      return { ...made, last: renamed(made.last) };
+    },
+  };
+}
+
+/** Tables whose rows are written once, and numbered by a sequence or not. */
+const NUMBERED: readonly TableName[] = ['idempotency_events', 'idempotency_audit', 'message_events'];
+const UNCHANGED: readonly TableName[] = [...NUMBERED, 'outbox_stops'];
+
+/** What the kit's statements need of one of its tables, for an app and its worker. */
+export const rightsOn = (table: TableName): readonly string[] =>
+  UNCHANGED.includes(table) ? ['SELECT', 'INSERT', 'DELETE'] : ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
+
+/**
+ * The statements that give a role all that the kit needs of its tables and their sequences, and no more. Of their schema the role
+ * needs USAGE.
+ */
+export function grantsTo(role: string, tables: readonly TableName[] = TABLES): string[] {
+  const grant = (of: readonly TableName[]) =>
+    of[0] === undefined ? [] : [`GRANT ${rightsOn(of[0]).join(', ')} ON ${of.join(', ')} TO ${role}`];
+  const sequences = tables.filter((table) => NUMBERED.includes(table)).map((table) => `${table}_id_seq`);
+  return [
+    ...grant(tables.filter((table) => !UNCHANGED.includes(table))),
+    ...grant(tables.filter((table) => UNCHANGED.includes(table))),
+    `GRANT USAGE ON SEQUENCE ${sequences.join(', ')} TO ${role}`,
+  ];
 }

@@ -1,11 +1,11 @@
 import { IdempotencyError } from '../../../core/errors.ts';
 import type { IsolationLevel } from '../../rows.ts';
 import type { AsyncContext, OwnContextTransaction } from '../async-context.ts';
+import { driverError } from '../errors.ts';
 import { ExecutionTransaction, signal } from '../execution-transaction.ts';
 import { type Rows, rowsOf, type Statement } from '../statement.ts';
 import type { TrackedConnection } from '../wire/connection.ts';
 import type { PoolLike } from '../wire/driver.ts';
-import { driverError } from '../wire/encoding.ts';
 import type { QueryQueue } from '../wire/query-queue.ts';
 
 /** A transaction that was begun on a connection of its own. */

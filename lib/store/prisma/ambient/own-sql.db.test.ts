@@ -3,8 +3,8 @@ import { expect, expectTypeOf, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { anything, effect, freshKey, kit } from '../../../integration/kit.fixture.ts';
+import { sqlOf } from '../handler-tx.ts';
 import { type Context, ended, execute, stage } from './ambient.fixture.ts';
-import { sqlOf } from './sql.ts';
 
 /** SQL past Prisma's engine, in the transaction of an execution. */
 

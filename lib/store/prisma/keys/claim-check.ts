@@ -7,14 +7,13 @@ import { type PrismaClientLike, primaryOf, type RawQueries, sendStatement } from
 import type { Db } from '../db.ts';
 import { NoRowsChangedError, serverMessage, sqlState } from '../errors.ts';
 import { PastTransactionError } from '../query-loader.ts';
-import { rightsOn } from '../rights.ts';
 import type { Rows } from '../statement.ts';
-import { TABLES } from '../tables.ts';
+import { rightsOn, TABLES } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
 import type { TransactionPlan } from '../transaction-plan.ts';
 import { claimStatements, readClaim } from './claim.ts';
 import { completionStatement } from './complete.ts';
-import { find, IS_KEY } from './read.ts';
+import { find, IS_KEY, keyValues } from './read.ts';
 
 /**
  * The table that a connection sees as the kit's, as one text: two connections see the same one where it is equal. A server
@@ -70,7 +69,7 @@ class Undo extends Error {}
  * in a transaction as those have, which is rolled back. What stays all the same is removed.
  */
 export async function tryClaim(db: Db): Promise<TriedClaim> {
-  const looked = await db.runThroughClient(look, { withinMs: BATCH_MS });
+  const looked = await db.runThroughClient((client) => look(db, client), { withinMs: BATCH_MS });
   const whyNotOwn = await db.pool?.whyNot(HOW);
   const { whyUnproven } = db;
   const claim = { ...TRIAL_CLAIM, key: randomUUID() };
@@ -84,15 +83,16 @@ export async function tryClaim(db: Db): Promise<TriedClaim> {
   };
 }
 
-async function look(client: PrismaClientLike): Promise<Place & Rights & Pick<TriedClaim, 'readsStandby'>> {
-  const db: RawQueries = primaryOf(client);
-  const [place] = await db.$queryRawUnsafe<[Place]>(PLACE);
-  const [rights] = await db.$queryRawUnsafe<[Rights]>(RIGHTS);
+async function look(db: Db, client: PrismaClientLike): Promise<Place & Rights & Pick<TriedClaim, 'readsStandby'>> {
+  const primary = primaryOf(client);
+  const queries = db.queriesOn(primary);
+  const [place] = await queries.$queryRawUnsafe<[Place]>(PLACE);
+  const [rights] = await queries.$queryRawUnsafe<[Rights]>(RIGHTS);
   // Past `primaryOf`, on purpose: where the app's own reads go.
   const [{ readsStandby }] = await client.$queryRawUnsafe<[{ readsStandby: boolean }]>(
     'SELECT pg_is_in_recovery() AS "readsStandby"',
   );
-  return { ...place, ...rights, readsStandby: readsStandby && db !== client };
+  return { ...place, ...rights, readsStandby: readsStandby && primary !== client };
 }
 
 async function tryOn(db: Db, claim: Claim, keyTable: string | null): Promise<Trial> {
@@ -192,9 +192,9 @@ async function tryModel(
 const STAYED = 'The key of the trial was there behind the rollback. It is removed.';
 
 /** Tells whether it was there. */
-async function remove(db: RawQueries, { tenant, principal, operation, key }: Claim): Promise<boolean> {
+async function remove(db: RawQueries, claim: Claim): Promise<boolean> {
   try {
-    return (await db.$queryRawUnsafe<unknown[]>(REMOVE, tenant, principal, operation, key)).length > 0;
+    return (await db.$queryRawUnsafe<unknown[]>(REMOVE, ...keyValues(claim))).length > 0;
   } catch (error) {
     // Whoever may not delete, or write, is told so by what was looked at before.
     if (sqlState(error) === undefined) throw error;

@@ -1,14 +1,12 @@
 import { hash } from 'node:crypto';
-import { type KeyId, lengthPrefixed } from '../../../core/scope.ts';
-import type { Begun, Transacted } from '../../leases.ts';
-import type { Claim, KeyWindow } from '../../rows.ts';
-import type { Probed } from '../../store.ts';
-import type { PrismaClientLike, RawQueries } from '../client.ts';
-import { isLockTimeout } from '../errors.ts';
+import type { KeyId } from '../../../core/scope.ts';
+import { lengthPrefixed } from '../../../core/scope.ts';
+import type { Claim, KeyWindow, Obstacle } from '../../rows.ts';
+import type { RawQueries } from '../client.ts';
+import { readOnlyError } from '../errors.ts';
 import { LEVEL, type Rows, type Statement } from '../statement.ts';
-import { readOnlyError, timestamp } from '../wire/encoding.ts';
-import { epochMs, find, IS_KEY } from './read.ts';
-import { findDeciding, holdsThing, thingTicketOf } from './thing.ts';
+import { timestamp } from '../wire/encoding.ts';
+import { epochMs, findDeciding, IS_KEY, keyValues } from './read.ts';
 
 /**
  * The number of the advisory lock that stands for a key. It arbitrates nothing, the unique index does: it is a ticket
@@ -17,9 +15,20 @@ import { findDeciding, holdsThing, thingTicketOf } from './thing.ts';
  *
  * Two keys that share a number merely wait for each other.
  */
-export function ticketOf({ tenant, principal, operation, key }: KeyId): bigint {
-  return hash('sha256', lengthPrefixed(tenant, principal, operation, key), 'buffer').readBigInt64BE();
+export function ticketOf(id: KeyId): bigint {
+  return hash('sha256', lengthPrefixed(...keyValues(id)), 'buffer').readBigInt64BE();
 }
+
+/**
+ * The number of the advisory lock that stands for a thing: a ticket like a key's, drawn behind it. No tenant
+ * is empty, so that no key's ticket is made of the same text.
+ */
+export function thingTicketOf({ tenant, operation }: Pick<KeyId, 'tenant' | 'operation'>, thing: string): bigint {
+  return hash('sha256', lengthPrefixed('', tenant, operation, thing), 'buffer').readBigInt64BE();
+}
+
+/** The row that holds a thing, whoever's it is: the unique index `idempotency_keys_thing_idx` lets in one. */
+const holdsThing = (thing: string) => `tenant = $1 AND operation = $3 AND thing = ${thing}`;
 
 /** The setting of a transaction that has drawn a ticket. */
 export const TICKET = 'oncekit.ticket';
@@ -168,10 +177,7 @@ const LOOK_FOR_THING = look('$8');
 export function claimValues(claim: Claim) {
   const { hash, version, secretId } = claim.fingerprint;
   return [
-    claim.tenant,
-    claim.principal,
-    claim.operation,
-    claim.key,
+    ...keyValues(claim),
     hash,
     version,
     secretId,
@@ -201,8 +207,8 @@ export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolea
   const idle = `${Math.ceil(holdMs) + 1000}ms`;
   const { thing } = claim;
   if (writesOnce && claim.waitMs <= 0) {
-    const { tenant, principal, operation, key, mintedAt, windowMs } = claim;
-    const look = [tenant, principal, operation, key, mintedAt && timestamp(mintedAt), windowMs, idle];
+    const { mintedAt, windowMs } = claim;
+    const look = [...keyValues(claim), mintedAt && timestamp(mintedAt), windowMs, idle];
     if (thing === undefined) {
       return [
         { text: DRAW, values: [ticketOf(claim)] },
@@ -249,7 +255,7 @@ export function readClaim(claim: Claim, [row]: Rows): Claimed | undefined {
 export const MAX_CLAIMS = 3;
 
 /** The obstacle of a claim. `vanished`: a row that is gone again, so the claim may be tried once more. */
-export type ClaimConflict = Exclude<Begun, Transacted> | { kind: 'vanished' };
+export type ClaimConflict = Obstacle | { kind: 'vanished' };
 
 /** Reads the obstacle in a statement of its own: the one that waited for it cannot see it. */
 export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimConflict> {
@@ -258,43 +264,4 @@ export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimC
   const verdict = await judgeWindow(db, claim);
   if (verdict !== 'open') return { kind: verdict };
   return claim.waitMs > 0 ? { kind: 'vanished' } : { kind: 'locked' };
-}
-
-// It is alone in its transaction, so the ticket is given back at once. The lock is shared, so that two probes never meet.
-const IS_FREE = 'SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS free';
-
-// It draws no ticket, so that a claim beside it does not take the probe for a rival: it waits for this row's end, a
-// moment away. What the insert itself waits for is a claim that drew no ticket, such as an older version's.
-const PROBE = `
-WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', '50ms', true))
-INSERT INTO idempotency_keys (tenant, principal, operation, key, state, settled_at, expires_at)
-SELECT $1, $2, $3, $4, 'abandoned', now(), now() + interval '1 h' FROM bounded
-ON CONFLICT (tenant, principal, operation, key) DO NOTHING
-RETURNING state`;
-
-/** Ends the probing transaction without a trace. */
-class Undo extends Error {}
-
-/** Finds what stands in the way of a key, by an insert that is always rolled back. */
-export async function probe(db: PrismaClientLike, id: KeyId): Promise<Probed> {
-  const row = await find(db, id);
-  if (row) return { kind: 'existing', row };
-  const [ticket] = await db.$queryRawUnsafe<{ free: boolean }[]>(IS_FREE, ticketOf(id));
-  if (!ticket?.free) return { kind: 'locked' };
-  try {
-    const rival = await db.$transaction(
-      async (tx: RawQueries) => {
-        const inserted = await tx.$queryRawUnsafe<unknown[]>(PROBE, id.tenant, id.principal, id.operation, id.key);
-        if (inserted.length > 0) throw new Undo();
-        return await find(tx, id);
-      },
-      // The next statement must see rows that were committed while the insert waited.
-      { isolationLevel: 'ReadCommitted' },
-    );
-    return rival ? { kind: 'existing', row: rival } : { kind: 'absent' };
-  } catch (error) {
-    if (error instanceof Undo) return { kind: 'absent' };
-    if (isLockTimeout(error)) return { kind: 'locked' };
-    throw error;
-  }
 }

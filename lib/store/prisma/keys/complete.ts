@@ -4,7 +4,7 @@ import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { type Claimed, TICKET } from './claim.ts';
 import { failIfEmpty, heldValues, IS_HELD, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
-import { epochMs, IS_KEY, KEY_COLUMNS, signedAt } from './read.ts';
+import { epochMs, IS_KEY, KEY_COLUMNS, keyValues, signedAt } from './read.ts';
 
 /** The token of a row that has just been inserted. */
 export const FIRST_TOKEN = 1;
@@ -41,17 +41,16 @@ const WRITE_WITH_THING = write('$15');
 
 /** Stores the answer with the effect, at the end of the transaction that claimed the key. */
 export function completionStatement(claim: Claim, claimed: Claimed, { state, result }: Completion): Statement {
-  const { tenant, principal, operation, key } = claim;
   if (claimed.isWritten) {
-    const values = [tenant, principal, operation, key, FIRST_TOKEN, state, result];
+    const values = [...keyValues(claim), FIRST_TOKEN, state, result];
     return { text: COMPLETE_OR_FAIL, alone: COMPLETE, values };
   }
   const { mintedAt, schemaVersion, traceParent = null } = claim;
   const { hash, version, secretId } = claim.fingerprint;
-  const isSaid = signedAt(key, secretId)?.getTime() === mintedAt?.getTime();
+  const isSaid = signedAt(claim.key, secretId)?.getTime() === mintedAt?.getTime();
   const times = [isSaid ? null : mintedAt, new Date(claimed.claimedAtMs), new Date(claimed.expiresAtMs)];
   const sealed = [hash, version, secretId, schemaVersion, ...times.map((at) => at && timestamp(at))];
-  const values = [tenant, principal, operation, key, state, ...sealed, traceParent, result];
+  const values = [...keyValues(claim), state, ...sealed, traceParent, result];
   if (claim.thing === undefined || state === 'failed') return { text: WRITE, values };
   return { text: WRITE_WITH_THING, values: [...values, claim.thing] };
 }

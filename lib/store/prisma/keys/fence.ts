@@ -1,11 +1,51 @@
-import type { Fence, Fenced } from '../../store.ts';
+import type { KeyId } from '../../../core/scope.ts';
+import type { Fence, Fenced, Probed } from '../../store.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
 import { isLockTimeout } from '../errors.ts';
 import { QUESTION_MS } from '../timeouts.ts';
 import { timestamp } from '../wire/encoding.ts';
-import { record } from './audit.ts';
 import { drawTicket, inWindow, judgeWindow, lockTimeout, ticketOf } from './claim.ts';
-import { find, recordEvent } from './read.ts';
+import { record } from './operate.ts';
+import { find, keyValues, recordEvent } from './read.ts';
+
+// It is alone in its transaction, so the ticket is given back at once. The lock is shared, so that two probes never meet.
+const IS_FREE = 'SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS free';
+
+// It draws no ticket, so that a claim beside it does not take the probe for a rival: it waits for this row's end, a
+// moment away. What the insert itself waits for is a claim that drew no ticket, such as an older version's.
+const PROBE = `
+WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', '50ms', true))
+INSERT INTO idempotency_keys (tenant, principal, operation, key, state, settled_at, expires_at)
+SELECT $1, $2, $3, $4, 'abandoned', now(), now() + interval '1 h' FROM bounded
+ON CONFLICT (tenant, principal, operation, key) DO NOTHING
+RETURNING state`;
+
+/** Ends the probing transaction without a trace. */
+class Undo extends Error {}
+
+/** Finds what stands in the way of a key, by an insert that is always rolled back. */
+export async function probe(db: PrismaClientLike, id: KeyId): Promise<Probed> {
+  const row = await find(db, id);
+  if (row) return { kind: 'existing', row };
+  const [ticket] = await db.$queryRawUnsafe<{ free: boolean }[]>(IS_FREE, ticketOf(id));
+  if (!ticket?.free) return { kind: 'locked' };
+  try {
+    const rival = await db.$transaction(
+      async (tx: RawQueries) => {
+        const inserted = await tx.$queryRawUnsafe<unknown[]>(PROBE, ...keyValues(id));
+        if (inserted.length > 0) throw new Undo();
+        return await find(tx, id);
+      },
+      // The next statement must see rows that were committed while the insert waited.
+      { isolationLevel: 'ReadCommitted' },
+    );
+    return rival ? { kind: 'existing', row: rival } : { kind: 'absent' };
+  } catch (error) {
+    if (error instanceof Undo) return { kind: 'absent' };
+    if (isLockTimeout(error)) return { kind: 'locked' };
+    throw error;
+  }
+}
 
 // The same insert against the same unique index as a claim, so that exactly one of the two gets in, whichever order
 // they come in. `lock_timeout` ends with the transaction, which has nothing else to do.
@@ -53,10 +93,7 @@ async function fenceIn(tx: RawQueries, wanted: Fence): Promise<Fenced> {
 async function insertTombstone(tx: RawQueries, fence: Fence): Promise<boolean> {
   const rows = await tx.$queryRawUnsafe<unknown[]>(
     FENCE,
-    fence.tenant,
-    fence.principal,
-    fence.operation,
-    fence.key,
+    ...keyValues(fence),
     fence.mintedAt && timestamp(fence.mintedAt),
     fence.windowMs,
     lockTimeout(fence.waitMs),

@@ -4,9 +4,8 @@ import type { HeldKey, LeasedClaim, PutOff, Share } from '../../leases.ts';
 import type { KeyRow } from '../../rows.ts';
 import { type RawQueries, sendStatement } from '../client.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import { claimValues, drawTicket, drawTickets, inWindow, lockTimeout } from './claim.ts';
-import { findSteps, KEY_COLUMNS, NOW, type RawRow, toKeyRow } from './read.ts';
-import { thingTicketOf } from './thing.ts';
+import { claimValues, drawTicket, drawTickets, inWindow, lockTimeout, thingTicketOf } from './claim.ts';
+import { findSteps, KEY_COLUMNS, keyValues, NOW, type RawRow, toKeyRow } from './read.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `heldValues`. */
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5
@@ -34,7 +33,7 @@ UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD}
 RETURNING set_config('idle_in_transaction_session_timeout', $8, true) AS bounded, ${LEVEL}`;
 
 export function heldValues({ id, state, fencingToken }: HeldKey): unknown[] {
-  return [id.tenant, id.principal, id.operation, id.key, state, fencingToken];
+  return [...keyValues(id), state, fencingToken];
 }
 
 /**
@@ -183,8 +182,7 @@ export async function takeOver(
   leaseMs: number,
   early: boolean,
 ): Promise<HeldKey | undefined> {
-  const { tenant, principal, operation, key } = id;
-  const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_ONE, leaseMs, tenant, principal, operation, key, early);
+  const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_ONE, leaseMs, ...keyValues(id), early);
   return rows[0] && (await heldOf(db, rows[0]));
 }
 

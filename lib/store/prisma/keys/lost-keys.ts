@@ -3,19 +3,18 @@ import type { NewAuditRecord } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
 import { askingBy, type Db } from '../db.ts';
 import { findAnnouncedIn, findKnown } from '../messages/outbox.ts';
-import { AUDIT, record } from './audit.ts';
-import { ticketOf } from './claim.ts';
+import { thingTicketOf, ticketOf } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
+import { AUDIT, record } from './operate.ts';
 import { find, NOW } from './read.ts';
-import { thingTicketOf } from './thing.ts';
 
 /** `LostKeys`, on the connections of the store beside it. */
 export function lostKeysOn<Tx>(db: Db): LostKeys<Tx> {
   const asking = askingBy(db);
   return {
     enterLost: asking(enterLost),
-    announcedIn: (tx) => findAnnouncedIn(db.inTransaction(tx)),
-    recordIn: (tx, act) => record(db.inTransaction(tx), act),
+    announcedIn: (tx) => findAnnouncedIn(db.queriesOn(tx)),
+    recordIn: (tx, act) => record(db.queriesOn(tx), act),
     knownEvents: asking(findKnown),
   };
 }

@@ -1,10 +1,23 @@
-import type { ActResult, Erased, ErasedKeys, Person, SeenRow } from '../../oversight.ts';
+import type {
+  ActResult,
+  AuditFilter,
+  AuditPage,
+  AuditRecord,
+  Erased,
+  ErasedKeys,
+  NewAuditRecord,
+  Person,
+  SeenRow,
+} from '../../oversight.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
+import type { Db } from '../db.ts';
 import { transactInPrisma } from '../interactive-transaction.ts';
 import { ERASE_MS } from '../timeouts.ts';
-import { AUDIT } from './audit.ts';
 import { OPEN_KEYS } from './list.ts';
-import { IS_KEY, NOW } from './read.ts';
+import { IS_KEY, keyValues, NOW } from './read.ts';
+
+/** The beginning of a record of what a person did: part of the statement that does it, so that neither is there alone. */
+export const AUDIT = 'INSERT INTO idempotency_audit (tenant, principal, operation, key, type, actor, detail)';
 
 // An executor's possible acts meanwhile, and what each meets:
 //
@@ -56,8 +69,7 @@ RETURNING 1`;
 
 /** `Leases.retryNow`. */
 export async function retryNow(db: RawQueries, id: SeenRow, actor: string): Promise<boolean> {
-  const { tenant, principal, operation, key, fencingToken } = id;
-  const rows = await db.$queryRawUnsafe<unknown[]>(RETRY, tenant, principal, operation, key, fencingToken, actor);
+  const rows = await db.$queryRawUnsafe<unknown[]>(RETRY, ...keyValues(id), id.fencingToken, actor);
   return rows.length > 0;
 }
 
@@ -126,8 +138,7 @@ export const acknowledge = operating(ACKNOWLEDGE);
 
 function operating(statement: string) {
   return async (db: RawQueries, id: SeenRow, actor: string): Promise<ActResult> => {
-    const { tenant, principal, operation, key, fencingToken } = id;
-    const values = [tenant, principal, operation, key, fencingToken, actor];
+    const values = [...keyValues(id), id.fencingToken, actor];
     const [row] = await db.$queryRawUnsafe<[{ operated: ActResult }]>(statement, ...values);
     return row.operated;
   };
@@ -135,21 +146,25 @@ function operating(statement: string) {
 
 /** `Oversight.erasePrincipal`. */
 export async function erasePrincipal(
-  client: PrismaClientLike,
+  db: Db,
   { tenant, names }: Person,
   actor: string,
   conclude: (keys: ErasedKeys, tx: never) => Promise<Erased>,
 ): Promise<Erased> {
-  return await transactInPrisma(
-    client,
-    async ({ db, handle }) => {
-      const [keys] = await db.$queryRawUnsafe<[ErasedKeys]>(ERASE, tenant, names, actor);
-      const erased = await handle((tx: never) => conclude(keys, tx));
-      await db.$queryRawUnsafe(RECORD_ERASED, tenant, names, actor, JSON.stringify(detailOf(names, erased)));
-      return erased;
-    },
-    { timeout: ERASE_MS, isolationLevel: 'ReadCommitted' },
-  );
+  const options = { timeout: ERASE_MS, isolationLevel: 'ReadCommitted' } as const;
+  const erase = (client: PrismaClientLike) =>
+    transactInPrisma(
+      client,
+      async ({ db: given, handle }) => {
+        const queries = db.queriesOn(given);
+        const [keys] = await queries.$queryRawUnsafe<[ErasedKeys]>(ERASE, tenant, names, actor);
+        const erased = await handle((tx: never) => conclude(keys, tx));
+        await queries.$queryRawUnsafe(RECORD_ERASED, tenant, names, actor, JSON.stringify(detailOf(names, erased)));
+        return erased;
+      },
+      options,
+    );
+  return await db.runThroughClient(erase, { withinMs: ERASE_MS });
 }
 
 /** Names and numbers alone. */
@@ -160,4 +175,47 @@ function detailOf(names: readonly string[], { forgotten, unsettled, erased, left
     ...Object.fromEntries(counts.map(([name, count]) => [name, String(count)])),
     left: left.join('; '),
   };
+}
+
+const RECORD = `
+${AUDIT}
+VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::jsonb)`;
+
+const RECORDS = `
+SELECT at, actor, type, tenant, principal, operation, key, detail FROM idempotency_audit
+ WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR principal = $2)
+   AND ($3::text IS NULL OR operation = $3) AND ($4::text IS NULL OR key = $4)
+   AND ($5::text IS NULL OR actor = $5) AND ($6::text IS NULL OR type = $6)
+ ORDER BY at DESC, id DESC LIMIT $7::int + 1 OFFSET $8::int`;
+
+// By the time of the statement: see `reap.ts`. A record that is younger than 30 days, the database keeps. Without a lock, which
+// needs the right to UPDATE: of two reapers at once the second waits in its DELETE, and finds the rows gone.
+const REAP_AUDIT = `
+WITH old AS MATERIALIZED (
+  SELECT id FROM idempotency_audit
+   WHERE at <= statement_timestamp() - $1::float8 * interval '1 ms'
+   ORDER BY at LIMIT $2::int),
+reaped AS (
+  DELETE FROM idempotency_audit WHERE id IN (SELECT id FROM old) RETURNING 1)
+SELECT count(*)::int AS count FROM reaped`;
+
+/** `Oversight.record`. */
+export async function record(db: RawQueries, { type, actor, detail, ...of }: NewAuditRecord): Promise<void> {
+  const { tenant = '', principal = '', operation = '', key = '' } = of;
+  const json = detail && JSON.stringify(detail);
+  await db.$queryRawUnsafe(RECORD, tenant, principal, operation, key, type, actor, json ?? null);
+}
+
+/** `Oversight.audit`. */
+export async function audit(db: RawQueries, filter: AuditFilter): Promise<AuditPage> {
+  const { tenant, principal, operation, key, actor, type, limit, offset } = filter;
+  const given = [tenant, principal, operation, key, actor, type].map((value) => value ?? null);
+  const rows = await db.$queryRawUnsafe<AuditRecord[]>(RECORDS, ...given, limit, offset);
+  return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
+}
+
+/** `Oversight.reapAudit`. */
+export async function reapAudit(db: RawQueries, retentionMs: number, limit: number): Promise<number> {
+  const rows = await db.$queryRawUnsafe<{ count: number }[]>(REAP_AUDIT, retentionMs, limit);
+  return rows[0]?.count ?? 0;
 }

@@ -2,10 +2,10 @@ import { parseKey } from '../../../core/key.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
 import type { Step } from '../../leases.ts';
-import type { KeyRow } from '../../rows.ts';
+import type { Claim, KeyRow } from '../../rows.ts';
 import type { KeyEvent } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
-import { readOnlyError } from '../wire/encoding.ts';
+import { readOnlyError } from '../errors.ts';
 
 /** The columns of a key row, in the order of `KeyRow`. */
 export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token, attempts, fingerprint,
@@ -14,6 +14,11 @@ export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_to
 
 /** The row of one key: parameters 1 to 4. */
 export const IS_KEY = 'tenant = $1 AND principal = $2 AND operation = $3 AND key = $4';
+
+/** The values of these parameters. */
+export function keyValues({ tenant, principal, operation, key }: KeyId): [string, string, string, string] {
+  return [tenant, principal, operation, key];
+}
 
 /** A row as the driver gives it. */
 export interface RawRow {
@@ -107,10 +112,32 @@ type Found = { isInRecovery: boolean } & (RawRow | { [column in keyof RawRow]: n
  *   shows commits that were acknowledged to nobody and that the new primary lacks, and a standby lacks what is acknowledged
  */
 export async function find(db: RawQueries, id: KeyId): Promise<KeyRow | undefined> {
-  const { tenant, principal, operation, key } = id;
-  const [found] = await db.$queryRawUnsafe<[Found]>(FIND, tenant, principal, operation, key);
+  const [found] = await db.$queryRawUnsafe<[Found]>(FIND, ...keyValues(id));
   if (found.isInRecovery) throw readOnlyError('the server is in recovery, and its answers may not last');
   return found.key === null ? undefined : toKeyRow(found);
+}
+
+// The principal is not asked for: the thing is done once by all of them.
+const FIND_HOLDER = `
+SELECT ${KEY_COLUMNS} FROM idempotency_keys WHERE tenant = $1 AND operation = $2 AND thing = $3`;
+
+/** A key, and the thing that it is to be done once for, where its operation names one. */
+type KeyWithThing = KeyId & Pick<Claim, 'thing'>;
+
+/** The committed row of the key; where there is none, the one that holds its thing. Errors as of `find`. */
+export async function findDeciding(db: RawQueries, { thing, ...id }: KeyWithThing): Promise<KeyRow | undefined> {
+  const row = await find(db, id);
+  if (row || thing === undefined) return row;
+  const [holder] = await db.$queryRawUnsafe<RawRow[]>(FIND_HOLDER, id.tenant, id.operation, thing);
+  return holder && toKeyRow(holder);
+}
+
+const THING = `SELECT thing FROM idempotency_keys WHERE ${IS_KEY}`;
+
+/** `Store.thingOf`. */
+export async function thingOf(db: RawQueries, id: KeyId): Promise<string | null> {
+  const [row] = await db.$queryRawUnsafe<{ thing: string | null }[]>(THING, ...keyValues(id));
+  return row?.thing ?? null;
 }
 
 // Once per key: a client that repeats itself must not fill the table. Two at once may both get in, which harms nobody.
@@ -132,31 +159,20 @@ SELECT type, actor, detail, at
 
 export async function recordEvent(db: RawQueries, id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void> {
   const detail = event.detail && JSON.stringify(event.detail);
-  await db.$queryRawUnsafe(
-    RECORD_EVENT,
-    id.tenant,
-    id.principal,
-    id.operation,
-    id.key,
-    event.type,
-    event.actor,
-    detail,
-  );
+  await db.$queryRawUnsafe(RECORD_EVENT, ...keyValues(id), event.type, event.actor, detail);
 }
 
 export async function findEvents(db: RawQueries, id: KeyId): Promise<KeyEvent[]> {
-  return await db.$queryRawUnsafe<KeyEvent[]>(EVENTS, id.tenant, id.principal, id.operation, id.key);
+  return await db.$queryRawUnsafe<KeyEvent[]>(EVENTS, ...keyValues(id));
 }
 
 // A yes or no, and not the row: nearly always it is as expected, and Prisma's share of reading its columns is large.
 const STANDS = `
 SELECT 1 FROM idempotency_keys WHERE ${IS_KEY} AND state = $5 AND result IS NOT DISTINCT FROM $6`;
 
-type Expected = Pick<KeyRow, 'tenant' | 'principal' | 'operation' | 'key' | 'state' | 'result'>;
-
 /** Tells whether the committed row of a key is in this state, with this result. */
-export async function isCommitted(db: RawQueries, { tenant, principal, operation, key, state, result }: Expected) {
-  const rows = await db.$queryRawUnsafe<unknown[]>(STANDS, tenant, principal, operation, key, state, result);
+export async function isCommitted(db: RawQueries, { state, result, ...id }: KeyId & Pick<KeyRow, 'state' | 'result'>) {
+  const rows = await db.$queryRawUnsafe<unknown[]>(STANDS, ...keyValues(id), state, result);
   return rows.length > 0;
 }
 
@@ -175,15 +191,15 @@ SELECT ${STEP_COLUMNS} FROM idempotency_phases
  ORDER BY position`;
 
 /** The steps of a key, in their order. */
-export async function findSteps(db: RawQueries, { tenant, principal, operation, key }: KeyId): Promise<Step[]> {
-  return await db.$queryRawUnsafe<Step[]>(STEPS, tenant, principal, operation, key);
+export async function findSteps(db: RawQueries, id: KeyId): Promise<Step[]> {
+  return await db.$queryRawUnsafe<Step[]>(STEPS, ...keyValues(id));
 }
 
 const HAS_STEP = `
 SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
 
 /** Tells whether a step is stored under this name. */
-export async function hasStep(db: RawQueries, { tenant, principal, operation, key }: KeyId, name: string) {
-  const rows = await db.$queryRawUnsafe<unknown[]>(HAS_STEP, tenant, principal, operation, key, name);
+export async function hasStep(db: RawQueries, id: KeyId, name: string) {
+  const rows = await db.$queryRawUnsafe<unknown[]>(HAS_STEP, ...keyValues(id), name);
   return rows.length > 0;
 }

@@ -2,8 +2,7 @@ import { ConfigurationError } from '../../../core/errors.ts';
 import type { SchemaPart, SchemaState } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
 import { isMissingSchema, isSetupFault, serverMessage } from '../errors.ts';
-import { grantsTo } from '../rights.ts';
-import { TABLES_OF } from '../tables.ts';
+import { grantsTo, TABLES_OF } from '../tables.ts';
 
 /** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
 export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 5, messaging: 2 };

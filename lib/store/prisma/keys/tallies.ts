@@ -1,13 +1,14 @@
-import type { OutcomeBucket, Tally } from '../../oversight.ts';
+import type { DatabaseFacts, OutcomeBucket, Tally, Timeline } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
-import { recordTimeline } from '../database-facts.ts';
 import { timestamp } from '../wire/encoding.ts';
 
-// Ten minutes by the server's clock, so that all processes mean the same ones. In one order for everybody: two processes
-// that each held a row which the other one wants next would be a deadlock.
+/** Ten minutes by the server's clock, so that all processes mean the same ones. */
+const BUCKET = 'to_timestamp(floor(extract(epoch FROM statement_timestamp()) / 600) * 600)';
+
+// In one order for everybody: two processes that each held a row which the other one wants next would be a deadlock.
 const ADD = `
 INSERT INTO idempotency_tallies (bucket, operation, outcome, count)
-SELECT to_timestamp(floor(extract(epoch FROM statement_timestamp()) / 600) * 600), operation, outcome, count
+SELECT ${BUCKET}, operation, outcome, count
   FROM json_to_recordset($1::json) AS counted(operation text, outcome text, count int)
  ORDER BY operation, outcome
 ON CONFLICT (bucket, operation, outcome) DO UPDATE SET count = idempotency_tallies.count + EXCLUDED.count`;
@@ -33,4 +34,79 @@ export async function tallies(db: RawQueries, since: Date): Promise<OutcomeBucke
 /** `Oversight.reapTallies`. */
 export async function reapTallies(db: RawQueries): Promise<void> {
   await db.$queryRawUnsafe(REAP);
+}
+
+// Every role may read all of it, but for how a standby replicates: that is null without pg_read_all_stats. Subscribers of a
+// logical slot are no standbys.
+const FACTS = `
+SELECT version() AS version, current_setting('server_version') AS "serverVersion",
+       EXISTS (SELECT FROM pg_proc WHERE proname = 'aurora_version') AS "isAurora",
+       EXISTS (SELECT FROM pg_settings WHERE name LIKE 'neon.%') AS "isNeon",
+       EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS "isCitus",
+       pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+       current_setting('fsync') = 'on' AS "hasFsync", current_setting('synchronous_commit') AS "synchronousCommit",
+       current_setting('synchronous_standby_names') AS "standbyNames",
+       count(sender.pid)::int AS standbys,
+       CASE WHEN bool_and(sync_state IS NOT NULL) IS NOT FALSE
+            THEN count(*) FILTER (WHERE sync_state IN ('sync', 'quorum'))::int END AS "synchronousStandbys"
+  FROM (VALUES (1)) AS one
+  LEFT JOIN pg_stat_replication AS sender
+    ON sender.pid NOT IN (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)`;
+
+// Beside the counts, which are kept for as long: a promotion and a restore begin a timeline, and no table says so.
+const SEEN = `
+INSERT INTO idempotency_tallies (bucket, operation, outcome, count)
+SELECT ${BUCKET}, left(pg_walfile_name(pg_current_wal_lsn()), 8), 'timeline', 1
+ON CONFLICT (bucket, operation, outcome) DO NOTHING`;
+
+const TIMELINES = `
+SELECT operation AS name, min(bucket) AS "firstSeenAt", max(bucket) + interval '10 min' AS "lastSeenAt"
+  FROM idempotency_tallies WHERE outcome = 'timeline'
+ GROUP BY operation ORDER BY max(bucket), operation`;
+
+interface RawFacts extends Omit<DatabaseFacts, 'engine' | 'timelines'> {
+  version: string;
+  serverVersion: string;
+  isAurora: boolean;
+  isNeon: boolean;
+  isCitus: boolean;
+}
+
+interface RawTimeline extends Omit<Timeline, 'number'> {
+  /** In hexadecimal digits, as in the names of WAL files. */
+  name: string;
+}
+
+/** `Oversight.databaseFacts`. */
+export async function databaseFacts(db: RawQueries): Promise<DatabaseFacts> {
+  const [facts] = await db.$queryRawUnsafe<[RawFacts]>(FACTS);
+  const timelines = await db.$queryRawUnsafe<RawTimeline[]>(TIMELINES);
+  const { version, serverVersion, isAurora, isNeon, isCitus, ...rest } = facts;
+  return {
+    ...rest,
+    engine: engineOf(facts),
+    timelines: timelines.map(({ name, ...seen }) => ({ number: Number.parseInt(name, 16), ...seen })),
+  };
+}
+
+/** Its name and version, as its makers write them. */
+function engineOf({ version, serverVersion, isAurora, isNeon, isCitus }: RawFacts): string {
+  const number = serverVersion.split(' ')[0];
+  const cockroach = /CockroachDB\D*(\S+)/.exec(version);
+  if (cockroach) return `CockroachDB ${cockroach[1]}`;
+  const yugabyte = /-YB-([\d.]+)/.exec(version);
+  if (yugabyte) return `YugabyteDB ${yugabyte[1]}`;
+  if (isAurora) return `Aurora PostgreSQL ${number}`;
+  if (isNeon) return `Neon, PostgreSQL ${number}`;
+  return isCitus ? `Citus on PostgreSQL ${number}` : `PostgreSQL ${number}`;
+}
+
+/** When this process last wrote its timeline down, by `performance.now()`. */
+let seenAt = Number.NEGATIVE_INFINITY;
+
+/** Writes down on which timeline keys are written, once in ten minutes. Never rejects: engines without timelines refuse it. */
+export async function recordTimeline(db: RawQueries, everyMs = 600_000): Promise<void> {
+  if (performance.now() - seenAt < everyMs) return;
+  seenAt = performance.now();
+  await Promise.resolve(db.$queryRawUnsafe(SEEN)).catch(() => {});
 }

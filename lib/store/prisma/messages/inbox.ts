@@ -7,12 +7,11 @@ import {
   type ReceiveOptions,
   type Receiving,
 } from '../../messages.ts';
-import { explain } from '../classify.ts';
 import type { RawQueries } from '../client.ts';
 import type { Db } from '../db.ts';
-import { isOutage, outageError } from '../outage.ts';
+import { isOutage, outageError } from '../errors.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import type { Last, TransactionPlan } from '../transaction-plan.ts';
+import { explain, type Last, type TransactionPlan } from '../transaction-plan.ts';
 import { truncate } from './delivery.ts';
 
 /** How long a transaction may wait for a connection. */

@@ -29,7 +29,7 @@ const BATCH: AskOptions = { withinMs: BATCH_MS };
  */
 export function prismaOutbox(client: PrismaClientLike, tables?: Tables): OutboxStore<RawQueries> {
   const rename = renamerOf(tables);
-  return outboxOn(Db.open({ client, rename, pool: new ClientPool(client, { rename }), part: 'messaging' }));
+  return outboxOn(new Db({ client, rename, pool: new ClientPool(client, { rename }), part: 'messaging' }));
 }
 
 /** The inbox's part of the port, as the outbox's. */
@@ -39,7 +39,7 @@ export function prismaInbox<Client extends PrismaClientLike>(
 ): InboxStore<TransactionOf<Client>> {
   const rename = renamerOf(tables);
   const pool = new ClientPool(client, { rename, claimsIn: 'inbox' });
-  return inboxOn(Db.open({ client, rename, pool, part: 'messaging' }));
+  return inboxOn(new Db({ client, rename, pool, part: 'messaging' }));
 }
 
 export function outboxOn(db: Db): OutboxStore<RawQueries> {
@@ -47,7 +47,7 @@ export function outboxOn(db: Db): OutboxStore<RawQueries> {
   return {
     async insertEvent(tx, event) {
       assertTransaction(tx, 'An event is written by the transaction of its effect. Give `enqueue` its `tx`.');
-      return await insertEvent(db.inTransaction(tx), event); // the caller's transaction, and so the caller's error
+      return await insertEvent(db.queriesOn(tx), event); // the caller's transaction, and so the caller's error
     },
     takeHeads: asking(takeHeads),
     markDelivered: asking(markDelivered),

@@ -1,6 +1,6 @@
+import { isAnswer } from '../errors.ts';
 import type { Statement } from '../statement.ts';
-import { isAnswer, parserOf, toWire } from './encoding.ts';
-import { WireWriter } from './message-writer.ts';
+import { parserOf, toWire, WireWriter } from './encoding.ts';
 
 /** The server's answer to one statement of a pipeline. `error`: as `pg` gives it. */
 export type StatementResult = { rows: Row[]; tag: string } | { error: unknown };

@@ -16,7 +16,7 @@ import {
 } from '../../../integration/kit.fixture.ts';
 import { skipTime } from '../../../integration/skip-time.fixture.ts';
 import { AT_COMMIT, AT_COMPLETION, pidOf } from '../ambient/ambient.fixture.ts';
-import { withTimeout } from '../with-timeout.ts';
+import { withTimeout } from '../timeouts.ts';
 import { cuttingProxy, type Direction, SERVER_CRASHED } from './cutting-proxy.fixture.ts';
 
 /**

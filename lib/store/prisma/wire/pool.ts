@@ -4,15 +4,14 @@ import {
   currentContext,
   endingIn,
   expectPool,
+  flushPendingCommits,
   ownTransactionIn,
   runInContext,
 } from '../async-context.ts';
-import { isOutage } from '../outage.ts';
-import { withTimeout } from '../with-timeout.ts';
+import { driverError, isOutage } from '../errors.ts';
+import { withTimeout } from '../timeouts.ts';
 import { TrackedConnection } from './connection.ts';
 import type { ClientLike, PoolLike } from './driver.ts';
-import { driverError } from './encoding.ts';
-import { flushPendingCommits } from './pending-commits.ts';
 
 /** Answers a query that is not sent. */
 const NOTHING = { command: 'SELECT', rowCount: 0, rows: [], fields: [] };
@@ -188,3 +187,26 @@ function acquiredOf(client: ClientLike): AcquiredConnection {
 
 const poolExhausted = (withinMs: number) =>
   new StoreUnavailableError(`No connection was to be had of the pool within ${Math.round(withinMs)} ms.`);
+
+/** The connections of a wrapped pool that code of others has taken for one question, and not given back yet. */
+export class CheckedOutClients {
+  readonly #taken = new Set<ClientLike>();
+  #whyGivenUp: unknown;
+
+  /** Notes one until it is given back. One that comes too late is of no use any more. */
+  add(client: ClientLike): void {
+    // Of this checkout: behind it `client.release` is the next one's.
+    const { release } = client;
+    this.#taken.add(client);
+    client.release = (broken) => {
+      if (this.#taken.delete(client)) release.call(client, broken);
+    };
+    if (this.#whyGivenUp !== undefined) client.release(this.#whyGivenUp);
+  }
+
+  /** Nobody waits for the question any more: they are destroyed, and whoever has taken them need not give them back. */
+  destroy(why: unknown): void {
+    this.#whyGivenUp = why;
+    for (const client of this.#taken) client.release(why);
+  }
+}

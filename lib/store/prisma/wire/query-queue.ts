@@ -1,6 +1,5 @@
 import { IdempotencyError } from '../../../core/errors.ts';
-import { isStalePreparedStatement, serverErrors } from '../errors.ts';
-import { driverError, isAnswer } from './encoding.ts';
+import { driverError, isAnswer, isStalePreparedStatement, serverErrors } from '../errors.ts';
 
 /**
  * The queries of one transaction, one at a time on its connection: `pg` will not queue them much longer, and what waits can

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { classify } from './classify.ts';
-import { isOutage, isUnavailable } from './outage.ts';
-import { driverError } from './wire/encoding.ts';
+import { driverError, isOutage, isUnavailable } from './errors.ts';
+import { classify } from './transaction-plan.ts';
 
 const provesRollback = (error: unknown) => classify(error, 'commit').kind === 'rolled_back';
 const rollbackReason = (error: unknown) => classify(error, 'run').why;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { serialize } from 'pg-protocol';
 import { expect, test } from 'vitest';
-import { WireWriter } from './message-writer.ts';
+import { WireWriter } from './encoding.ts';
 
 const name = fc.stringMatching(/^[a-z0-9_]{0,20}$/);
 const value = fc.oneof(

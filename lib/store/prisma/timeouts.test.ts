@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { PATIENCE_MS } from '../../../scripts/testing/patience.ts';
 import { skipTime } from '../../integration/skip-time.fixture.ts';
-import { withTimeout } from './with-timeout.ts';
+import { withTimeout } from './timeouts.ts';
 
 test('what answers in time is passed on, a rejection too', async () => {
   expect(await withTimeout(Promise.resolve('answer'), 10_000)).toBe('answer');
