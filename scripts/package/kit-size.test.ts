@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { growthOf, measureKit } from './kit-size.ts';
+import { excessOf, growthOf, measureKit } from './kit-size.ts';
 
 test('lines of code, of comments and of tests, files and exported names', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'kit-size-'));
@@ -49,4 +49,13 @@ test('what grows is said, what shrinks is not, and an allowance without a reason
     'code: 10, 2 more than kit-size.json allows.',
   ]);
   expect(growthOf(size, [{ ...size, why: '' }])).toHaveLength(1);
+});
+
+test('what is above the ceiling is said, whatever its reason', () => {
+  const size = { code: 10, comments: 5, files: 2, exports: 3, tests: 20 };
+  expect(excessOf(size, { code: 10, files: 2 })).toEqual([]);
+  expect(excessOf(size, { code: 9, files: 2, exports: 1 })).toEqual([
+    'code: 10, 1 more than the ceiling of kit-size.ts.',
+    'exports: 3, 2 more than the ceiling of kit-size.ts.',
+  ]);
 });
