@@ -4,7 +4,7 @@ import type { NewAuditRecord } from './oversight.ts';
 
 /**
  * Enters keys that the database has lost, in a failover or by a restore, on the word of those outside who still know them.
- * Beside the port, for nothing but `Idempotency.lookUpLost` asks it. A database that cannot be asked is a `StoreUnavailableError`.
+ * Beside the port, which a store has without it. A database that cannot be asked is a `StoreUnavailableError`.
  */
 export interface LostKeys<Tx> {
   /**

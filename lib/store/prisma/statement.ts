@@ -5,7 +5,7 @@ export interface Statement {
   text: string;
   /**
    * The cheaper text where COMMIT is not behind it on the wire: a row, or none where `text` fails. Whoever sends it looks
-   * (`send`).
+   * (`sendStatement`).
    */
   alone?: string | undefined;
   values: readonly unknown[];

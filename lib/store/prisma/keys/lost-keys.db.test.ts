@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { watchOf } from '../../../integration/kit.fixture.ts';
@@ -109,4 +109,15 @@ test.each([
   expectCounted(await counts(late.key)).toEqual(toldAgain === 'entered' ? [1, 0, 1] : [0, 0, 0]);
   expect(await store.thingOf(late)).toBeNull();
   await other.close();
+});
+
+test('tables of version 3 hold no things, and take the keys of those that name none', async () => {
+  const { client, drop } = await testDatabase({ ownsTables: true });
+  onTestFinished(drop);
+  // Those of version 5 look at it.
+  await client.$executeRawUnsafe('ALTER TABLE idempotency_keys DISABLE TRIGGER USER, DROP COLUMN thing');
+  const lostKeys = prismaLostKeys(client);
+  expect(await lostKeys.enterLost(lost('v3'), by)).toBe('entered');
+  expect(await lostKeys.enterLost(lost('v3 open', { input, steps: [{ ...call, result: null }] }), by)).toBe('entered');
+  await expect(lostKeys.enterLost({ ...lost('v3 thing'), thing: 'cart' }, by)).rejects.toThrow();
 });

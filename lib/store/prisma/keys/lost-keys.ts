@@ -3,7 +3,7 @@ import type { NewAuditRecord } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
 import { askingBy, type Db } from '../db.ts';
 import { findAnnouncedIn, findKnown } from '../messages/outbox.ts';
-import { thingTicketOf, ticketOf } from './claim.ts';
+import { thingTicketOf, ticketOf, tryBoth } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { AUDIT, record } from './operate.ts';
 import { find, NOW } from './read.ts';
@@ -23,7 +23,7 @@ export function lostKeysOn<Tx>(db: Db): LostKeys<Tx> {
 // retry is answered. A key that would be gone on with is not entered: it would do once more what the other key has done.
 const IS_FREE = `NOT EXISTS (
            SELECT FROM idempotency_keys
-            WHERE tenant = $1::varchar AND operation = $3::varchar AND thing = $14::text)`;
+            WHERE tenant = $1::varchar AND operation = $3::varchar AND thing = $16::text)`;
 
 // The same insert against the same unique index as a claim, and one statement, so that a crash leaves all of it or nothing.
 // From its COMMIT on, a retry of the key meets a row, and a completer goes on with it. The window is not asked: the key was
@@ -34,20 +34,17 @@ const IS_FREE = `NOT EXISTS (
 //
 // A call that may have been done counts as sent at the earliest time at which it can have been, from which the provider's
 // memory of its key is reckoned, and as sent at the latest now: "absent" may mean "not yet" for a while.
-const enter = (conflict: string) => `
-WITH ticket AS MATERIALIZED (
-  SELECT CASE WHEN pg_try_advisory_xact_lock($5::bigint) THEN coalesce(pg_try_advisory_xact_lock($15::bigint), true)
-              ELSE false END AS drawn),
+const enter = ({ drawn, column, thing, mayEnter, arbiter }: Record<keyof typeof NO_THING, string>) => `
+WITH ticket AS MATERIALIZED (SELECT ${drawn} AS drawn),
 entered AS (
-  INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                                schema_version, claimed_at, expires_at, input, lease_until, next_attempt_at, result, settled_at,
-                                thing)
+  INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id, schema_version,
+                                claimed_at, expires_at, input, lease_until, next_attempt_at, result, settled_at${column})
   SELECT $1, $2, $3, $4, CASE WHEN $12::text IS NULL THEN 'in_progress' ELSE 'succeeded' END, $6::bytea, $7::smallint, $8,
          $9::int, clock_timestamp(), clock_timestamp() + $10::float8 * interval '1 ms', $11::bytea,
          CASE WHEN $12::text IS NULL THEN ${NOW} END, CASE WHEN $12::text IS NULL THEN ${NOW} END, $12::text,
-         CASE WHEN $12::text IS NOT NULL THEN clock_timestamp() END, (SELECT $14::text WHERE ${IS_FREE})
-    FROM ticket WHERE drawn AND ($12::text IS NOT NULL OR ${IS_FREE})
-  ON CONFLICT ${conflict}DO NOTHING
+         CASE WHEN $12::text IS NOT NULL THEN clock_timestamp() END${thing}
+    FROM ticket WHERE drawn${mayEnter}
+  ON CONFLICT ${arbiter} DO NOTHING
   RETURNING 1),
 steps AS (
   INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, result, arguments,
@@ -63,12 +60,26 @@ steps AS (
          LATERAL (SELECT CASE s.kind WHEN 'foreign' THEN coalesce(s."notBefore", 'epoch') END AS sent) AS earliest),
 audited AS (
   ${AUDIT}
-  SELECT $1::text, $2::text, $3::text, $4::text, 'reconciled', $16::text, $17::jsonb FROM entered)
+  SELECT $1::text, $2::text, $3::text, $4::text, 'reconciled', $14::text, $15::jsonb FROM entered)
 SELECT drawn, EXISTS (SELECT FROM entered) AS entered FROM ticket`;
 
-// Where a thing is to be held, its index is an arbiter besides the key's. Else the key's is named, so that its loss is an error.
-const ENTER = enter('(tenant, principal, operation, key) ');
-const ENTER_WITH_THING = enter('');
+// Names no thing, so that tables of version 3 do. A loss of the arbiter, the key's index, is an error.
+const NO_THING = {
+  drawn: 'pg_try_advisory_xact_lock($5::bigint)',
+  column: '',
+  thing: '',
+  mayEnter: '',
+  arbiter: '(tenant, principal, operation, key)',
+};
+const ENTER = enter(NO_THING);
+// The index of things is an arbiter, too.
+const ENTER_WITH_THING = enter({
+  drawn: tryBoth('$5', '$17'),
+  column: ', thing',
+  thing: `, (SELECT $16::text WHERE ${IS_FREE})`,
+  mayEnter: ` AND ($12::text IS NOT NULL OR ${IS_FREE})`,
+  arbiter: '',
+});
 
 /** `LostKeys.enterLost`. */
 async function enterLost(
@@ -81,12 +92,8 @@ async function enterLost(
   const values: unknown[] = [tenant, principal, operation, key, ticketOf(lost)];
   values.push(fingerprint?.hash ?? null, fingerprint?.version ?? null, fingerprint?.secretId ?? null);
   values.push(schemaVersion, retentionMs, input, result, JSON.stringify(steps.map(inJson)));
-  values.push(
-    thing ?? null,
-    thing === undefined ? null : thingTicketOf(lost, thing),
-    by.actor,
-    JSON.stringify(by.detail),
-  );
+  values.push(by.actor, JSON.stringify(by.detail));
+  if (thing !== undefined) values.push(thing, thingTicketOf(lost, thing));
   const statement = thing === undefined ? ENTER : ENTER_WITH_THING;
   const [row] = await db.$queryRawUnsafe<{ drawn: boolean; entered: boolean }[]>(statement, ...values);
   if (row?.entered) return 'entered';
