@@ -18,7 +18,10 @@ import { publicEntries } from './public-exports.ts';
 
 /** The bounds that the kit has of its own. As they are, the last of them would take two minutes. */
 const BOUND_MS = 400;
-vi.mock('../../lib/store/prisma/timeouts.ts', () => ({ QUESTION_MS: 400, START_MS: 0, BATCH_MS: 400, ERASE_MS: 400 }));
+vi.mock('../../lib/store/prisma/timeouts.ts', async (original) => ({
+  ...(await original<object>()),
+  ...{ QUESTION_MS: 400, START_MS: 0, BATCH_MS: 400, ERASE_MS: 400 },
+}));
 const DEADLINE_MS = 300;
 const WAIT_MS = 200;
 /** Behind a deadline: `deadline.db.test.ts` measures it. */
