@@ -1,7 +1,8 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { isSettled } from '../core/key-state.ts';
+import { lengthPrefixed } from '../core/length-prefix.ts';
 import { type Duration, toMs } from '../core/options.ts';
-import { assertStorableName, type KeyId, lengthPrefixed, principalOf } from '../core/scope.ts';
+import { assertStorableName, type KeyId, principalOf } from '../core/scope.ts';
 import { readSecrets, secretsIn } from '../core/secrets.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
 import type { Step } from '../store/leases.ts';

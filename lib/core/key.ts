@@ -1,5 +1,6 @@
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto';
-import { isKey, type KeyId, lengthPrefixed, type Scope } from './scope.ts';
+import { lengthPrefixed } from './length-prefix.ts';
+import { isKey, type KeyId, type Scope } from './scope.ts';
 import type { Secret } from './secrets.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

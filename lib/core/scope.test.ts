@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from './errors.ts';
-import { assertScope, type KeyId, lengthPrefixed, nameOf } from './scope.ts';
+import { lengthPrefixed } from './length-prefix.ts';
+import { assertScope, type KeyId, nameOf } from './scope.ts';
 
 const PARTS = ['tenant', 'principal', 'operation', 'key'] as const;
 const isSame = (a: KeyId, b: KeyId) => PARTS.every((part) => a[part] === b[part]);

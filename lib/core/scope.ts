@@ -63,7 +63,7 @@ export interface KeyId extends Scope {
   readonly key: string;
 }
 
-/** 1–255 visible ASCII characters without comma and quotes (K1). */
+/** 1–255 visible ASCII characters without comma and quotes (K1). The browser half uses it, so nothing of Node may stand here. */
 export function isKey(value: unknown): value is string {
   return typeof value === 'string' && /^[!#-&(-+\--~]{1,255}$/.test(value);
 }
@@ -71,27 +71,6 @@ export function isKey(value: unknown): value is string {
 /** One text for a key in its scope, that no other one has: the lengths before it say where each part ends. */
 export function nameOf({ tenant, principal, operation, key }: KeyId): string {
   return `${tenant.length}:${principal.length}:${operation.length}:${tenant}${principal}${operation}${key}`;
-}
-
-const PREFIX_BYTES = 4;
-
-/**
- * Joins strings into bytes so that no two different lists give the same bytes: each part is preceded by its length
- * in bytes (32 bit, big endian). A separator could be forged by a crafted part ("a|b", "c" against "a", "b|c").
- *
- * Parts must be well-formed Unicode: UTF-8 turns every lone surrogate into the same replacement character.
- */
-export function lengthPrefixed(...parts: string[]): Buffer {
-  let size = 0;
-  for (const part of parts) size += PREFIX_BYTES + Buffer.byteLength(part);
-  const joined = Buffer.allocUnsafe(size); // all of it is written
-  let at = 0;
-  for (const part of parts) {
-    if (!part.isWellFormed()) throw new TypeError('A lone surrogate cannot be signed or hashed without collisions.');
-    const length = joined.write(part, at + PREFIX_BYTES);
-    at = joined.writeUInt32BE(length, at) + length;
-  }
-  return joined;
 }
 
 const LIMITS = [

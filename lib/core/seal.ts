@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { CodedError, UntrustedDataError } from './errors.ts';
-import { type KeyId, lengthPrefixed } from './scope.ts';
+import { lengthPrefixed } from './length-prefix.ts';
+import type { KeyId } from './scope.ts';
 import { deriveKey, NO_SECRET, readingSecret, type Secrets, writingSecret } from './secrets.ts';
 
 const ALGORITHM = 'aes-256-gcm';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { ConfigurationError } from './errors.ts';
-import { lengthPrefixed } from './scope.ts';
+import { lengthPrefixed } from './length-prefix.ts';
 
 /** One configured secret, with the public names under which it is remembered. */
 export interface Secret {

@@ -26,6 +26,15 @@ function publishedSources(): Map<string, string> {
 
 const importsOf = (text: string) => ts.preProcessFile(text, true, false).importedFiles.map(({ fileName }) => fileName);
 
+/** What the build makes of a source: without its types, and the imports of types alone. */
+const asBuilt = (file: string) =>
+  transformSync(sources.get(file) ?? '', {
+    loader: file.endsWith('x') ? 'tsx' : 'ts',
+    jsx: 'automatic',
+    minifyWhitespace: true, // and without comments
+    tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+  }).code;
+
 /** `next/headers.js` and `@prisma/client/x` belong to `next` and `@prisma/client`. */
 const packageOf = (name: string) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
 
@@ -124,6 +133,25 @@ describe('what is published', () => {
     const files = [...sources.keys()].map((file) => path.relative(root, file));
     const strange = files.filter((file) => /^(?!lib\/)|\.(test|testsuite|fixture|child)\./.test(file));
     expect(strange).toEqual([]);
+  });
+
+  // Next's webpack brings a Buffer of 27 kB along for a module that names it, also where what names it is not used.
+  test('names nothing of Node that a bundler would bring along to browsers', () => {
+    const isForBrowsers = (file: string) =>
+      /\/lib\/(react|http)\/index\.ts$/.test(file) || /^'use client'/.test(sources.get(file) ?? '');
+    const named: string[] = [];
+    const seen = new Set<string>();
+    const visit = (file: string): void => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      const code = asBuilt(file);
+      const [ofNode] = /(?<![\w.$])(Buffer|setImmediate)\b/.exec(code) ?? [];
+      if (ofNode) named.push(`${path.relative(root, file)}: ${ofNode}`);
+      for (const name of importsOf(code)) if (name.startsWith('.')) visit(path.resolve(path.dirname(file), name));
+    };
+    for (const file of [...sources.keys()].filter(isForBrowsers)) visit(file);
+    expect(seen.size).toBeGreaterThan(30);
+    expect(named).toEqual([]);
   });
 
   // An app of CommonJS gets the kit by `require`, which cannot wait. esbuild refuses a file that does, in that form.

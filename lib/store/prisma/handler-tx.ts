@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ConfigurationError } from '../../core/errors.ts';
-import { lengthPrefixed } from '../../core/scope.ts';
+import { lengthPrefixed } from '../../core/length-prefix.ts';
 import { isPromised } from '../../core/wait.ts';
 import { type ContextTransaction, currentContext, type OwnContextTransaction, runInContext } from './async-context.ts';
 import { isRead, type RawQueries } from './client.ts';

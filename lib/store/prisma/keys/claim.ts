@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { lengthPrefixed } from '../../../core/length-prefix.ts';
 import type { KeyId } from '../../../core/scope.ts';
-import { lengthPrefixed } from '../../../core/scope.ts';
 import type { Claim, KeyWindow, Obstacle } from '../../rows.ts';
 import type { RawQueries } from '../client.ts';
 import { readOnlyError } from '../errors.ts';
