@@ -9,7 +9,7 @@ import type { ConformanceTarget } from './target.ts';
  * The rules of the contract that show over HTTP, each as a case that throws when the endpoint does not keep it. Free of
  * any test runner: `docs/conformance.md` shows how to run them against an endpoint of your own.
  */
-export const conformanceCases: readonly ConformanceCase[] = [...keyCases, ...bodyCases, ...callCases, ...httpCases];
+export const conformanceCases: readonly ConformanceCase[] = [...keyCases, ...callCases, ...httpCases, ...bodyCases];
 
 /** The cases for which the target has all that they need. The others are not passed, but left out. */
 export function casesFor(offered: Partial<ConformanceTarget>): readonly ConformanceCase[] {
