@@ -15,7 +15,7 @@ export { IdempotencyKeyField } from './key-field.tsx';
 export type { Message, Messages } from './labels.ts';
 export { type LastSubmission, type LastSubmissionOptions, useLastSubmission } from './last-submission.ts';
 export { ErrorSummary, type ErrorSummaryProps } from './recovery/error-summary.tsx';
-export { messages } from './recovery/submit-status.ts';
+export { messages } from './recovery/later-status.ts';
 export type { Status } from './submission/state.ts';
 export type { KeyRecord, KeyStorage } from './submission/storage.ts';
 export { SubmitStatus, type SubmitStatusProps } from './submit-status.tsx';

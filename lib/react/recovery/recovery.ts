@@ -17,8 +17,8 @@ import { RECOVERY_HANDLERS } from './machine.ts';
 import { askStatus, probeStatusRoute } from './status-client.ts';
 
 export { ErrorSummary } from './error-summary.tsx';
+export { LATER_LABELS, leaveFocus } from './later-status.ts';
 export { canStartOver } from './machine.ts';
-export { LATER_LABELS, leaveFocus } from './submit-status.ts';
 
 export const DEFAULT_POLICY: RetryPolicy = {
   // Long enough for a killed server to be started again.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ADVICE } from '../../core/codes.ts';
+import { messages } from '../recovery/later-status.ts';
 import { canStartOver } from '../recovery/machine.ts';
-import { messages } from '../recovery/submit-status.ts';
 import { describeSubmit } from '../submit-status.tsx';
 import { answered, type Ev, found, lost, record, reduce, refused, sent, submit, success } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
