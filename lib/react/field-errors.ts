@@ -48,11 +48,6 @@ export function bracketErrors<I>(outcome: Outcome<unknown, string, I> | null): B
   return { ...(form && { form: form.join(' ') }), fields: Object.fromEntries(named) };
 }
 
-/** The id of the element that says what was refused in a field. A name may have spaces, and an id in a list of ids may not. */
-export function fieldErrorId(formId: string | undefined, name: string): string {
-  return `${formId}-${encodeURIComponent(name)}-error`;
-}
-
 function errorsOf(outcome: Outcome<unknown> | null): Record<string, string[]> | undefined {
   return outcome?.ok === false ? outcome.fieldErrors : undefined;
 }

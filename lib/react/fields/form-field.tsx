@@ -3,9 +3,9 @@
 import type { ReactNode } from 'react';
 import { type ComponentPropsWithRef, createContext, use, useState } from 'react';
 import type { Refusal } from '../../core/outcome.ts';
-import { fieldErrorId } from '../field-errors.ts';
 import { IdempotentForm, type IdempotentFormProps } from '../idempotent-form.tsx';
 import type { IdempotentSubmit } from '../idempotent-submit.ts';
+import { fieldErrorId } from './field-error-id.ts';
 
 /** The submit of the form around a field. */
 export const FormContext = createContext<Pick<IdempotentSubmit<unknown>, 'status' | 'result' | 'fieldProps'> | null>(

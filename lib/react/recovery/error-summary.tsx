@@ -1,7 +1,7 @@
 'use client';
 
 import { type MouseEvent, useEffect } from 'react';
-import { fieldErrorId } from '../field-errors.ts';
+import { fieldErrorId } from '../fields/field-error-id.ts';
 import type { IdempotentSubmit } from '../idempotent-submit.ts';
 
 /** Which submit it is about, and how it looks. */
