@@ -72,7 +72,7 @@ export const ADVICE = {
   payload_too_large: {
     status: 413,
     retry: 'never',
-    message: 'What was sent is too large, so nothing was done.',
+    message: 'What was sent is too large, so nothing was done just now.',
     detail: 'The body is too large.',
     telemetry: { level: 'info' },
   },

@@ -1,10 +1,12 @@
+import { returnedAtOnce } from './options.ts';
+
 /** Each turns data of its version into that of the next one. */
 export type Upcasts = Readonly<Record<number, (older: never) => unknown>>;
 
 /**
  * Turns data of an older version into that of a newer one, one version at a time.
  *
- * @param errorOf makes what is thrown at a version that has no upcast, or whose upcast has `thrown`
+ * @param errorOf makes what is thrown at a version that has no upcast, or whose upcast has `thrown`, or returned a promise
  */
 export function upcastData(
   data: unknown,
@@ -16,7 +18,7 @@ export function upcastData(
     const upcast = upcasts[version];
     if (!upcast) throw errorOf(version);
     try {
-      upcasted = upcast(upcasted as never);
+      upcasted = returnedAtOnce(`upcasts[${version}]`, upcast(upcasted as never));
     } catch (cause) {
       throw errorOf(version, { cause });
     }

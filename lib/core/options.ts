@@ -1,4 +1,5 @@
 import { ConfigurationError } from './errors.ts';
+import { isPromised } from './wait.ts';
 
 /** The names of all options of a type. The compiler asks for each one that is added to it. */
 export type OptionNames<Options> = Readonly<Record<keyof Options & string, true>>;
@@ -18,6 +19,27 @@ export function assertKnownOptions(call: string, given: object, known: OptionNam
     `${call} has no option \`${unknown}\`, so it would do nothing. ${nearest ? `Write \`${nearest}\`.` : 'Remove it.'}`,
     { existing: unknown, expected: nearest ?? `one of ${names.join(', ')}` },
   );
+}
+
+/**
+ * Passes on what a callback of the app's has returned, where that is of its type: nothing else is taken for its word.
+ *
+ * @param callback for the error: `admit of checkout`
+ * @throws ConfigurationError without the value, which may be what somebody has sent
+ */
+export function returned<T>(callback: string, value: unknown, isFit: (value: unknown) => boolean, expected: string): T {
+  if (isFit(value)) return value as T;
+  const isPromise = isPromised(value);
+  if (isPromise) value.then(undefined, () => {}); // refused, whatever it comes to
+  const existing = isPromise ? 'a promise' : typeof value === 'number' ? String(value) : typeof value;
+  throw new ConfigurationError(`${callback} has returned what it cannot mean.`, { existing, expected });
+}
+
+export const isBoolean = (said: unknown) => typeof said === 'boolean';
+
+/** For callbacks that may return any value, at once. */
+export function returnedAtOnce(callback: string, value: unknown): unknown {
+  return returned(callback, value, (it) => !isPromised(it), 'a value, and no promise of one');
 }
 
 /** One name that was given where a list of names is expected is a list of one. */

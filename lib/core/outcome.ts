@@ -8,13 +8,14 @@ import type { FieldErrors } from './standard-schema.ts';
 
 /**
  * Says of the effect of this *key* whether it exists, not whether this attempt ran. `false` only where it is proven that
- * nothing was committed and nothing can have been; `'unknown'` is honest about everything else.
+ * nothing was committed and nothing can have been, or of a stored refusal, where no foreign call of it can have been done: what
+ * the handler wrote beside `fail` is the refusal's own. `'unknown'` is honest about everything else.
  */
 export type Executed = boolean | 'unknown';
 
 /**
  * The words of a `payload_mismatch` for whoever may be told what the first submission came to, by the state of its key: only a
- * success is what counts. To be `executed` says no more than that there is an answer, which may be a refusal.
+ * success is what counts.
  */
 export const MISMATCH_MESSAGES = {
   succeeded: 'This form was already sent with other values. The first submission counts.',
@@ -84,7 +85,7 @@ export type Proof =
   | 'rolled_back'
   /** A committed row says that the key will never execute. */
   | 'tombstone'
-  /** A committed row holds an answer. */
+  /** A committed row holds a result. */
   | 'answer'
   | 'none';
 

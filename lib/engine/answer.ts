@@ -1,4 +1,5 @@
 import { ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
+import type { Executed } from '../core/outcome.ts';
 import type { Redirect } from '../core/redirect.ts';
 import { parseValue, stringifyValue } from './stored-value.ts';
 
@@ -16,7 +17,8 @@ export type Answer =
   /** The handler itself returned a `Response`. */
   | { kind: 'response'; response: StoredResponse }
   | { kind: 'redirect'; redirect: Redirect }
-  | { kind: 'refusal'; reason: string; message: string; status: number; data: unknown };
+  /** `executed`: whether a foreign call of it has been done. Older rows do not say, and are told as `true`. */
+  | { kind: 'refusal'; reason: string; message: string; status: number; data: unknown; executed?: Executed };
 
 /**
  * Begins an answer that is a result alone, with nothing around it: most are. No JSON begins so, so that a kit which does

@@ -1,16 +1,18 @@
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
 import { upcastData } from '../core/older-data.ts';
-import { executedBy, type Outcome, refuse } from '../core/outcome.ts';
+import { isBoolean, returned } from '../core/options.ts';
+import { type Executed, executedBy, type Outcome, refuse } from '../core/outcome.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { Secrets } from '../core/secrets.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import type { ExecutionResult, KeyRow } from '../store/store.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
+import type { Config } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { Definition } from './definition.ts';
-import type { AfterCommit } from './handler.ts';
+import type { AfterCommit, RefusalAnswer } from './handler.ts';
 import { responseOf } from './response.ts';
 
 /**
@@ -79,7 +81,7 @@ function replayAnswer<T>(
   if (row.schemaVersion > schemaVersion) return { outcome: refuseUnreadable(shared) };
   // A refusal that a person has erased: what it said is gone, and that it was refused is not.
   if (row.state === 'failed' && row.result === null) {
-    return { outcome: refuse('failed', { executed, replayed: true, ...shared }), expiresAt: row.expiresAt };
+    return { outcome: refuse('failed', { replayed: true, ...shared }), expiresAt: row.expiresAt };
   }
   try {
     const answer = decodeAnswer(row.result);
@@ -105,10 +107,21 @@ export function presentAnswer<T>(answer: Answer, shared: { replayed: boolean; ke
     case 'redirect':
       return { outcome: { ok: true, data: undefined as T, ...shared }, redirect: answer.redirect };
     case 'refusal': {
-      const { reason, message, data, status } = answer;
-      const executed = executedBy('answer');
+      const { reason, message, data, status, executed = executedBy('answer') } = answer;
       return { outcome: refuse('failed', { executed, reason, message, data, ...shared }), status };
     }
+  }
+}
+
+/** Whether the effect of a row's key exists. Of a refusal that is erased, or that cannot be read here, nobody knows. */
+export function executedByRow({ state, result }: Pick<KeyRow, 'state' | 'result'>): Executed {
+  if (state === 'succeeded') return executedBy('answer');
+  if (state === 'abandoned') return executedBy('tombstone');
+  if (state !== 'failed' || result === null) return executedBy('none');
+  try {
+    return (decodeAnswer(result) as RefusalAnswer).executed ?? executedBy('answer');
+  } catch {
+    return executedBy('none');
   }
 }
 
@@ -137,17 +150,25 @@ function unreadableAt(existing: number, thrown?: { cause: unknown }): ResultUnre
 }
 
 /**
- * Tells whether the stored answer of a key may still be given to whoever asks. An answer that is none is a no: where a `return` is
- * missing, nothing is told.
+ * Tells whether the stored answer of a key may still be given to whoever asks. An answer that is none is a no, which is reported:
+ * where a `return` is missing, nothing is told.
  *
  * @throws CodedError `unavailable` where the caller's time is up; and what `mayReplay` throws
  */
 export function mayReplay<Tx>(
+  { config }: { config: Config },
   { options }: Definition<Tx>,
   { tenant, principal, operation, key }: KeyId,
   deadline: number,
 ): Awaitable<boolean> {
   if (!options.mayReplay) return true;
   const asked = options.mayReplay({ scope: { tenant, principal, operation }, key });
-  return proceed(beforeDeadline(asked, deadline, 'mayReplay'), (may) => may === true);
+  return proceed(beforeDeadline(asked, deadline, 'mayReplay'), (said) => {
+    try {
+      return returned<boolean>(`mayReplay of ${operation}`, said, isBoolean, 'true or false');
+    } catch (error) {
+      config.onError(error, { operation, key, during: 'setup' });
+      return false;
+    }
+  });
 }

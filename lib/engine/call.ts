@@ -3,7 +3,7 @@ import type { Code } from '../core/codes.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
 import { formValues } from '../core/form-values.ts';
-import { listOf } from '../core/options.ts';
+import { listOf, returnedAtOnce } from '../core/options.ts';
 import { executedBy, type Proof, proofOfCall, type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits, MAX_ITEMS, unfitValue, VALUES_PER_ITEM } from '../core/payload-limits.ts';
 import { type NameOf, type StandardSchema, validate } from '../core/standard-schema.ts';
@@ -102,7 +102,10 @@ interface ReadPayload {
   readonly canonical: string;
 }
 
-type PayloadOptions = Pick<OperationOptions<StandardSchema, never>, 'schema' | 'fingerprint' | 'volatile' | 'maxItems'>;
+type PayloadOptions = Pick<
+  OperationOptions<StandardSchema, never>,
+  'name' | 'schema' | 'fingerprint' | 'volatile' | 'maxItems'
+>;
 
 /** Returns the payload and its canonical text; or, as a value, the error that says that it has none. */
 function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitable<ReadPayload | BadPayloadError> {
@@ -117,10 +120,10 @@ function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitabl
 }
 
 function canonicalOf(
-  { fingerprint: narrow, volatile, maxItems = MAX_ITEMS }: PayloadOptions,
+  { name, fingerprint: narrow, volatile, maxItems = MAX_ITEMS }: PayloadOptions,
   whole: ExecuteRequest,
 ): Awaitable<ReadPayload> {
-  const payload = narrow ? narrow(whole.payload) : whole.payload;
+  const payload = narrow ? returnedAtOnce(`fingerprint of ${name}`, narrow(whole.payload)) : whole.payload;
   const names = listOf(volatile);
   const maxValues = Math.max(MAX_VALUES, maxItems * VALUES_PER_ITEM);
   return proceed(canonicalText(payload, names && new Set(names), maxValues), (canonical) => {

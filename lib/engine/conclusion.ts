@@ -1,7 +1,6 @@
 import type { Code } from '../core/codes.ts';
 import { CodedError, isSetUpWrongly } from '../core/errors.ts';
-import type { KeyState } from '../core/key-state.ts';
-import { executedBy, type Proof, type Refusal, refuse } from '../core/outcome.ts';
+import { type Executed, executedBy, type Proof, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import { type KeyRow, type Store, StoreUnavailableError } from '../store/store.ts';
@@ -9,6 +8,7 @@ import { decodeAnswer } from './answer.ts';
 import { type Call, pointOf, storeFor } from './call.ts';
 import {
   comparePayload,
+  executedByRow,
   type FlightResult,
   mayReplay,
   presentAnswer,
@@ -87,7 +87,7 @@ export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T
   call.proof = 'none'; // the row is there, whatever the caller says of a first attempt
   // Of somebody else's key for one thing nothing is told anyway.
   const isForeign = isOfOtherKey(row, call.id) && !isTheirs(row, call.who);
-  const may = isForeign || mayReplay(call.definition, { ...call.id, key: row.key }, call.deadline);
+  const may = isForeign || mayReplay(call.engine, call.definition, { ...call.id, key: row.key }, call.deadline);
   return proceed(may, (isAllowed) => (isAllowed ? tellRow<Tx, T>(row, call) : refuseCall(call, 'unauthorized')));
 }
 
@@ -126,21 +126,12 @@ function answerByHolder<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
   return refuseInFlight(call);
 }
 
-/** The proof that a row is of its key's effect: told to a caller whose own payload was another one. */
-const PROOFS: Record<KeyState, Proof> = {
-  in_progress: 'none',
-  unknown: 'none',
-  succeeded: 'answer',
-  failed: 'answer',
-  abandoned: 'tombstone',
-};
-
 /** The rows whose mismatch this process has recorded: all that joined one flight are given the same one. */
 const recorded = new WeakSet<KeyRow>();
 
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
   const { config } = call.engine;
-  const mismatch = { ...refuseMismatch<Tx, T>(call, PROOFS[row.state]), row };
+  const mismatch = { ...refuseMismatch<Tx, T>(call, executedByRow(row)), row };
   // Once, for that needs a connection, which those who wait for each other in this process do not take.
   if (recorded.has(row)) return mismatch;
   recorded.add(row);
@@ -171,9 +162,9 @@ function whereOf<Tx>(call: Call<Tx>, proof: Proof, during: ErrorContext['during'
   return { engine, operation: id.operation, request, keys: keysOf(call), proof, during };
 }
 
-/** Another payload than the key's row has. `proof`: what that row proves of its effect. */
-export function refuseMismatch<Tx, T>(call: Call<Tx>, proof: Proof): Run<T> {
-  return refuseCall(call, 'payload_mismatch', { executed: executedBy(proof) });
+/** Another payload than the key's row has. `executed`: what that row says of its effect, where it is there. */
+export function refuseMismatch<Tx, T>(call: Call<Tx>, executed: Executed = 'unknown'): Run<T> {
+  return refuseCall(call, 'payload_mismatch', { executed });
 }
 
 export function refuseInFlight<Tx, T>(call: Call<Tx>): Run<T> {
@@ -218,11 +209,17 @@ export function refusalFromError<T>(error: unknown, where: FailureContext): Run<
   if (isControlFlow(error) && during !== 'phases') {
     return { outcome: refuse('internal', { executed, ...keys }), thrown: error };
   }
-  const code = error instanceof CodedError ? error.code : 'internal';
+  const code = codeOf(error, where);
   const instance = report(error, isSetUp ? { ...where, during: 'setup' } : where);
   const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
   const words = isSetUp ? { message: SET_UP_WRONGLY } : {};
   return { outcome: refuse(code, { executed, ...later, ...words, ...keys }), thrown: error, instance };
+}
+
+/** In phases an error settles nothing: what was finished stands, and the key goes on. So no code is told that says otherwise (A2). */
+function codeOf(error: unknown, { during }: FailureContext): Code {
+  const code = error instanceof CodedError ? error.code : 'internal';
+  return during !== 'phases' || code === 'unavailable' || code === 'phase_mismatch' ? code : 'internal';
 }
 
 /** Returns the error that says that the database cannot be asked: one of the store's own, or of a query of the user's (C6). */

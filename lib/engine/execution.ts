@@ -2,7 +2,7 @@ import { callerAddress } from '../core/caller-address.ts';
 import { formInput } from '../core/fields.ts';
 import { isSameHash } from '../core/fingerprint.ts';
 import { isSettled } from '../core/key-state.ts';
-import { listOf } from '../core/options.ts';
+import { listOf, returned } from '../core/options.ts';
 import { executedBy, proofOfCall, type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
@@ -136,10 +136,10 @@ async function joinFlight<Tx, T>(call: Call<Tx>, flight: Flight, waitMs: number)
   // Somebody else has sent the key, so whatever was said, this is not the first attempt.
   call.proof = 'none';
   const differs = !isSameHash(flight.startedBy.fingerprint, call.fingerprint.hash);
-  if (flight.hasRow && differs) return refuseMismatch(call, 'none');
+  if (flight.hasRow && differs) return refuseMismatch(call);
   // With another payload there is no more to wait for once the flight's row is there.
   const ended = await flight.join(waitMs, { untilRow: differs });
-  if (!ended) return flight.hasRow && differs ? refuseMismatch(call, 'none') : refuseInFlight(call);
+  if (!ended) return flight.hasRow && differs ? refuseMismatch(call) : refuseInFlight(call);
   // The flight has met the key that holds its thing, and has left no row. Another payload may be about another thing.
   if (differs && 'row' in ended && isOfOtherKey(ended.row, call.id)) return undefined;
   return mayDoBetter(call, flight, ended) ? undefined : await answerFrom<Tx, T>(call, ended);
@@ -216,9 +216,11 @@ async function findRowOrAdmit<Tx>(
   const row = await storeFor(call).find(thing === undefined ? id : { ...id, thing });
   if (row) return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };
   const { admit } = definition.options;
+  if (!admit) return undefined;
   try {
-    const asked = admit && proceed(admissionOf(call, input), admit);
-    const admitted = (await beforeDeadline(asked, call.deadline)) ?? true;
+    const asked = proceed(admissionOf(call, input), admit);
+    const said = await beforeDeadline(asked, call.deadline);
+    const admitted = returned<true | number>(`admit of ${id.operation}`, said, isAdmission, 'true, or milliseconds');
     return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
   } catch (error) {
     if (!isLateCheck(error)) throw error;
@@ -226,6 +228,8 @@ async function findRowOrAdmit<Tx>(
     return { kind: 'rolled_back', why: 'error', error, at: 'claim' };
   }
 }
+
+const isAdmission = (said: unknown) => said === true || (Number.isFinite(said) && Number(said) >= 0);
 
 function admissionOf<Tx>({ id, who, request, engine }: Call<Tx>, input: unknown): Awaitable<Admission<never>> {
   const { addressHeader } = engine.config;

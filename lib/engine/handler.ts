@@ -73,7 +73,7 @@ export function refusalAnswer(
       expected: '400 to 599',
     });
   }
-  return { kind: 'refusal', reason, message, status, data };
+  return { kind: 'refusal', reason, message, status, data, executed: false };
 }
 
 export function isRefusalStatus(status: unknown): status is number {

@@ -24,7 +24,7 @@ export interface LogEntry {
   code?: string | undefined;
   /** Names this one refusal: the `instance` of its problem document. */
   instance?: string | undefined;
-  /** The error's name and code alone: its message may hold what was sent. */
+  /** The error's name and code alone, and those of its cause: its message may hold what was sent. */
   error?: string | undefined;
   /** The message of an error of the kit's own, which holds nothing that was sent. */
   detail?: string | undefined;
@@ -100,14 +100,13 @@ export function errorReporter(
 }
 
 function logEntry(log: Log, error: unknown, { operation, key, during, instance }: ErrorContext): void {
-  const { name, code } = named(error);
   log({
     level: 'error',
     msg: FATES[during],
     operation,
     key,
     code: error instanceof CodedError ? error.code : 'internal',
-    error: typeof code === 'string' && SHORT.test(code) ? `${name} ${code}` : name,
+    error: errorName(error),
     detail: ownMessage(error),
     instance,
   });
@@ -133,14 +132,17 @@ const FATES: Record<ErrorContext['during'], string> = {
 
 /** A line on the console. Without the message in production: Prisma's hold the query's arguments, so the payload. */
 function logError(error: unknown, { operation, key, during, instance }: ErrorContext): void {
-  const { name, code } = named(error);
   const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance})`;
-  if (isProduction()) console.error(where, name, code ?? '', ownMessage(error) ?? '');
+  if (isProduction()) console.error(where, errorName(error), ownMessage(error) ?? '');
   else console.error(where, error);
 }
 
-function named(error: unknown): { name: string; code?: unknown } {
-  return error instanceof Error ? (error as Error & { code?: unknown }) : { name: typeof error };
+/** An error's name and code; of one of ours also those of its cause, which is what has gone wrong. */
+export function errorName(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const { name, code, cause } = error as Error & { code?: unknown };
+  const own = typeof code === 'string' && SHORT.test(code) ? `${name} ${code}` : name;
+  return error instanceof IdempotencyError && cause !== undefined ? `${own}, because of ${errorName(cause)}` : own;
 }
 
 /** The message of our own errors, which hold no payload. Of others none. */

@@ -46,7 +46,7 @@ export class ServerErrorResponse extends CodedError {
   readonly response: Response;
 
   constructor(response: Response) {
-    super('internal', `The handler answered with ${response.status}; everything is rolled back.`);
+    super('internal', `The handler answered with ${response.status}, which is not stored.`);
     this.response = response;
   }
 }

@@ -160,7 +160,7 @@ function describe<T>({ id, nextKey }: ResolvedKey, state: 'in_progress' | 'unkno
 /** Tells of a row what is as durable as an answer, and nothing of it to who may no longer see it. */
 async function describeFound<Tx, T>(opened: OpenedKey<Tx>, found: KeyRow): Promise<KeyStatus<T> | Refusal> {
   const { id, definition, deadline, store } = opened;
-  if (!(await mayReplay(definition, id, deadline))) return refuse('unauthorized', keysOf(opened));
+  if (!(await mayReplay(opened.engine, definition, id, deadline))) return refuse('unauthorized', keysOf(opened));
   const row = await driveOn(opened, found);
   if (isSettled(row.state)) await ensureReplicated(opened);
   const described = describeRow<Tx, T>(opened, row);

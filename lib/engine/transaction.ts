@@ -3,7 +3,7 @@ import { fullJitter } from '../core/backoff.ts';
 import { copyOf, isPlainObject } from '../core/data.ts';
 import { CodedError, ConfigurationError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
-import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { assertKnownOptions, type OptionNames, returned } from '../core/options.ts';
 import type { Scope } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Claim, Completion, ExecuteOptions, ExecutionResult, Setting } from '../store/store.ts';
@@ -173,11 +173,11 @@ function settingsFor(
       expected,
     });
   if (typeof begin !== 'function') throw unusable(begin, 'begin: ({ scope }) => ({ role, settings })');
-  const given: unknown = begin({ scope: { tenant, principal, operation } });
-  if (given instanceof Promise) given.catch(() => {}); // refused, whatever it comes to
-  if (!isPlainObject(given)) throw unusable(given, 'an object, such as { role, settings }, and no promise of one');
-  assertKnownOptions(`begin of ${operation}`, given, KNOWN);
-  const { role, settings } = { settings: {}, ...given } as TransactionSettings;
+  const said = begin({ scope: { tenant, principal, operation } });
+  const what = `begin of ${operation}`;
+  const given = returned<TransactionSettings>(what, said, isPlainObject, 'an object, such as { role, settings }');
+  assertKnownOptions(what, given, KNOWN);
+  const { role, settings = {} } = given;
   // PostgreSQL takes `none` for no role at all.
   if ('role' in given && (!isText(role) || role === 'none')) throw unusable(role, 'role: the name of a role');
   if (!isPlainObject(settings)) throw unusable(settings, "settings: { 'app.tenant': scope.tenant }");

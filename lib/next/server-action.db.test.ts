@@ -126,6 +126,10 @@ describe('the input of a form', () => {
     expect(await broken(null, formOf(key, { order: '{' }))).toMatchObject({ code: 'internal', values: { order: '{' } });
     expect([handle.mock.calls.length, onError.mock.calls.length]).toEqual([0, 1]);
     expect(await left(key)).toEqual(NOTHING);
+    // A promise is no input that the client could mend.
+    const late = action({ input: async (form) => JSON.parse(String(form.get('order'))) });
+    await expect(late(null, formOf(key, { order: '{}' }))).rejects.toThrow('input of');
+    expect(await left(key)).toEqual(NOTHING);
   });
 });
 

@@ -2,7 +2,7 @@ import { headers } from 'next/headers.js';
 import { redirect } from 'next/navigation.js';
 import { copyOf, type DecimalLike, isDecimal, isPlainObject } from '../core/data.ts';
 import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
-import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { assertKnownOptions, type OptionNames, returnedAtOnce } from '../core/options.ts';
 import { MISMATCH_MESSAGES, type Outcome, type Refusal } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
@@ -92,7 +92,7 @@ export function serverAction<Input, Result, Reason extends string = string, To e
       thrown,
     } = await operation.run({
       ...request,
-      ...(input && readWith(input, request)),
+      ...(input && readWith(input, operation.name, request)),
       headers: headersOfRequest,
       acceptKeys: operation.acceptKeys ?? 'minted',
     });
@@ -168,9 +168,11 @@ async function headersOfRequest(): Promise<Headers | undefined> {
 
 function readWith(
   input: NonNullable<ServerActionOptions<never>['input']>,
+  name: string,
   { payload, context = [] }: ExecuteRequest,
 ): Pick<ExecuteRequest, 'read'> {
-  return payload instanceof FormData ? { read: async () => ({ payload, input: input(payload, context) }) } : {};
+  if (!(payload instanceof FormData)) return {};
+  return { read: async () => ({ payload, input: returnedAtOnce(`input of ${name}`, input(payload, context)) }) };
 }
 
 function isSettled<Result>(outcome: Outcome<Result>): boolean {

@@ -159,6 +159,7 @@ export interface KeyEvent {
     | 'unknown'
     | 'resolved'
     | 'needs_attention'
+    | 'call_failed'
     | 'late_answer'
     | 'evidence'
     | 'verdict'

@@ -16,6 +16,7 @@ const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
   unknown: ['The outcome of a foreign call could not be learned', 'warn'],
   resolved: ['The outcome of a foreign call was found', 'good'],
   needs_attention: ['A person is asked to look', 'warn'],
+  call_failed: ['A call failed, or could not be asked about', 'warn'],
   late_answer: ['An answer came when nobody waited for it any more', 'warn'],
   evidence: ['Something was heard from elsewhere', 'info'],
   verdict: ['A person said what happened', 'info'],

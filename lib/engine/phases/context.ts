@@ -65,8 +65,11 @@ export interface ForeignRequest {
   headers: Readonly<Record<string, string>>;
 }
 
-/** A provider's answer to a look-up: the call's result, that it knows nothing of it, or "ask later". */
-export type LookedUp<R> = { found: R } | 'absent' | 'pending';
+/**
+ * A provider's answer to a look-up: the call's result, that it knows nothing of it, or "ask later". `'done'`: it was done, of a
+ * call that has no result. Anything else, `found` without a value too, counts as "ask later", and is reported.
+ */
+export type LookedUp<R> = { found: NonNullable<R> } | 'absent' | 'pending' | ([R] extends [void] ? 'done' : never);
 
 /**
  * The proof that an error of a send is. Anything that is not certain is `indeterminate`: a lost connection, a time-out, a 5xx,

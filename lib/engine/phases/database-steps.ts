@@ -103,7 +103,10 @@ export async function refuseIn<Tx>(
   await options.onRefused?.(tx, { reason, data, input, key, scope, steps });
   const uncompensated = journal.uncompensated((error) => reportError(running, error));
   const why = `It was refused (${reason}), and no other call has compensated: ${uncompensated.join(', ')}.`;
-  const settle = { state: 'failed' as const, result: encodeAnswer(answer), schemaVersion: options.schemaVersion ?? 1 };
+  // What the answer says is about the call that it came of.
+  const executed = journal.executed || (answer.executed ?? false);
+  const result = encodeAnswer({ ...answer, executed });
+  const settle = { state: 'failed' as const, result, schemaVersion: options.schemaVersion ?? 1 };
   return { settle: uncompensated.length > 0 ? { ...settle, uncompensated: { steps: uncompensated, why } } : settle };
 }
 

@@ -1,7 +1,8 @@
 import type { Health } from '../../core/circuit-breaker.ts';
-import { CodedError, ConfigurationError } from '../../core/errors.ts';
+import { CodedError } from '../../core/errors.ts';
 import type { Answered } from '../../core/foreign.ts';
 import { shapeDifference } from '../../core/older-data.ts';
+import { returned } from '../../core/options.ts';
 import { isControlFlow } from '../../core/redirect.ts';
 import { unseal } from '../../core/seal.ts';
 import { untilAborted } from '../../core/wait.ts';
@@ -82,14 +83,20 @@ export class ForeignExchange<Tx, A, R> {
     const sent = this.#argumentsOf(stored);
     const ask = (request: ForeignRequest) => lookup.call(call, sent, request);
     const failed = (error: unknown) => ({ kind: 'failed', verdict: 'indeterminate', error }) as const;
-    const lookUp = async (): Promise<ForeignReply<R>> => {
-      const asked = await this.#inTime(stored, ask).then((answer) => ({ answer }), failed);
-      if ('error' in asked) return asked;
-      const { answer } = asked;
-      return typeof answer === 'string' ? { kind: 'answered', answer } : { kind: 'result', result: answer.found };
-    };
+    const lookUp = () => this.#inTime(stored, ask).then((said) => this.#replyOf(said), failed);
     const { breakers } = this.running.engine;
     return await breakers.run(call.dependency, lookUp, (reply) => this.#healthBy(reply)).catch(failed);
+  }
+
+  /** What is no answer is reported, and asked for again later. */
+  #replyOf(said: unknown): ForeignReply<R> {
+    try {
+      const read = readLookedUp<R>(this.step.name, said);
+      return typeof read === 'string' ? { kind: 'answered', answer: read } : { kind: 'result', result: read.found };
+    } catch (error) {
+      reportError(this.running, error);
+      return { kind: 'answered', answer: 'pending' };
+    }
   }
 
   /** The result that a person's reference stands for; undefined where only a look-up can make one. Throws where nothing can. */
@@ -164,13 +171,9 @@ export class ForeignExchange<Tx, A, R> {
   /** What an error proves: nothing, where the call's `judge` says nothing that can be believed, which is reported. */
   #judge(error: unknown): ForeignVerdict {
     try {
-      const verdict = this.step.call.judge?.(error) ?? 'indeterminate';
-      if (WORDS.includes(verdict) || (typeof verdict === 'object' && typeof verdict.refuse === 'string'))
-        return verdict;
-      throw new ConfigurationError('A `judge` has said what it cannot mean, so that the error proves nothing.', {
-        existing: typeof verdict,
-        expected: "'indeterminate', 'not_executed', 'look_up' or { refuse }, and no promise of one",
-      });
+      const { name, call } = this.step;
+      const expected = "'indeterminate', 'not_executed', 'look_up' or { refuse }";
+      return returned(`judge of ${name}`, call.judge?.(error) ?? 'indeterminate', isVerdict, expected);
     } catch (thrown) {
       reportError(this.running, thrown);
       return 'indeterminate';
@@ -218,7 +221,25 @@ export class ForeignExchange<Tx, A, R> {
   }
 }
 
-const WORDS: readonly unknown[] = ['indeterminate', 'not_executed', 'look_up'];
+const isVerdict = (said: unknown) =>
+  said === 'indeterminate' ||
+  said === 'not_executed' ||
+  said === 'look_up' ||
+  typeof memberOf(said, 'refuse') === 'string';
+
+const isLookedUp = (said: unknown) =>
+  said === 'absent' || said === 'pending' || said === 'done' || (memberOf(said, 'found') ?? undefined) !== undefined;
+
+function memberOf(said: unknown, name: string): unknown {
+  return typeof said === 'object' && said !== null ? (said as Record<string, unknown>)[name] : undefined;
+}
+
+/** Reads what a look-up has said. Throws a ConfigurationError for what is no answer: a search without a result, say. */
+export function readLookedUp<R>(step: string, said: unknown): Answered | { found: R } {
+  const expected = "{ found: the result }, 'absent' or 'pending'; 'done' where it has no result";
+  const read = returned<Answered | 'done' | { found: R }>(`lookup of ${step}`, said, isLookedUp, expected);
+  return read === 'done' ? { found: undefined as R } : read;
+}
 
 /** A final answer as it is stored. What cannot be stored of it is left out, and reported: it must not be lost. */
 function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdict, string>): RefusalAnswer {

@@ -5,6 +5,7 @@ import type { ForeignStart, HeldKey, LateAnswer, Step } from '../../store/leases
 import { encodeStep } from '../answer.ts';
 import { ensureReplicated } from '../durability.ts';
 import { recordTransition } from '../instrumentation.ts';
+import { errorName } from '../log.ts';
 import { type ForeignCall, versionOfPart } from './context.ts';
 import { finishStep } from './database-steps.ts';
 import { assertGoesOn, type PhasesRun, reach, reportError } from './run.ts';
@@ -121,6 +122,21 @@ export function noteLateAnswer<Tx>(running: PhasesRun<Tx>, answer: ProviderAnswe
 
 async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, answer: ProviderAnswer): Promise<void> {
   await store.recordLateAnswer(held.id, { ...answer, token: held.fencingToken });
+}
+
+/** The error of a send, or of a look-up. */
+export interface Failure {
+  of: 'send' | 'lookup';
+  error: unknown;
+}
+
+/** Records for whoever looks at the key what its call has failed with: once each, by its name, for a message may hold what was sent. */
+export async function recordFailure<Tx>(running: PhasesRun<Tx>, step: string, { of, error }: Failure): Promise<void> {
+  const { engine, held } = running;
+  const detail = { step, of, error: errorName(error) };
+  await engine.store
+    .recordEvent(held.id, { type: 'call_failed', actor: 'executor', detail })
+    .catch((thrown) => reportError(running, thrown));
 }
 
 /** Leads a key from `unknown` back to work, under a higher token (S4). */

@@ -10,8 +10,8 @@ import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { type ForeignCall, versionOfPart } from './context.ts';
 import { finishStep, readRefusal } from './database-steps.ts';
 import { ForeignExchange, type ForeignReply } from './foreign-exchange.ts';
-import { recordAnswer, recordResult, type StartedCall } from './foreign-record.ts';
-import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun } from './run.ts';
+import { type Failure, recordAnswer, recordFailure, recordResult, type StartedCall } from './foreign-record.ts';
+import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun, reportError } from './run.ts';
 import { endUnknown } from './suspension.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
@@ -28,6 +28,8 @@ interface CallState {
   /** True if an executor before this run may have sent it. */
   readonly tookOver: boolean;
   readonly verdict: Situation['verdict'];
+  /** True if a person's word, and no proof, says that a send has done nothing. */
+  readonly isVouched: boolean;
   /** The answer of the last send that was final, for the whole intent. */
   readonly refusal: RefusalAnswer | undefined;
   readonly mustLookUp: boolean;
@@ -66,7 +68,9 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
 async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored: Step | undefined): Promise<R> {
   const { running, step } = exchange;
   const { maxTries = MAX_TRIES } = step.call;
-  if (stored?.verdict === 'failed') return endRun(running, { refusal: refusalAnswer('marked_failed') });
+  if (stored?.verdict === 'failed') {
+    return endRun(running, { refusal: { ...refusalAnswer('marked_failed'), executed: 'unknown' } });
+  }
   const found = stored?.verdict === 'succeeded' ? await exchange.readReference(stored) : undefined;
   if (found) return await recordResult(running, step, found.result);
   const mayBeDone = stored !== undefined && isDoubtful(stored);
@@ -77,18 +81,19 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     mayBeDone,
     tookOver: mayBeDone,
     verdict: stored?.verdict ?? undefined,
+    isVouched: stored?.verdict === 'retry',
     refusal: stored && readRefusal(stored),
     mustLookUp: false,
     answered: undefined,
   };
-  let lastError: unknown;
+  let failure: Failure | undefined;
   let tries = 1;
   for (;;) {
     const late = exchange.takeLateResult();
     const move = nextMove(situationOf(exchange, state));
     // The caller sends again, not we (H4). To ask is no retry: it changes nothing.
     if (!late && move === 'send' && state.hasSent && !running.innerRetries)
-      return await endEfforts(exchange, state, { isOver: false, cause: lastError });
+      return await endEfforts(exchange, state, { isOver: false, failure });
     const moved: Moved<R> = late
       ? { state, reply: { kind: 'result', ...late } }
       : await makeMove(exchange, state, move);
@@ -96,13 +101,13 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     state = moved.state;
     // First of all: what is known now is written down, also when the time has just run out. The token guards it.
     if (reply.kind === 'result') return await recordResult(running, step, reply.result);
-    if (reply.kind === 'failed') lastError = reply.error;
+    if (reply.kind === 'failed') failure = { of: move === 'send' ? 'send' : 'lookup', error: reply.error };
     if (exchange.lateResult || needsNoPause(nextMove(situationOf(exchange, state)), reply.kind)) continue;
     assertGoesOn(running);
     const pauseMs = fullJitter(tries, JITTER, Math.random());
     const isOver = reply.kind === 'over';
     if (isOver || tries >= maxTries || pauseMs > timeLeft(running.deadline))
-      return await endEfforts(exchange, state, { isOver, cause: lastError });
+      return await endEfforts(exchange, state, { isOver, failure });
     recordDelay(pauseMs, 'foreign');
     await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
     tries++;
@@ -134,7 +139,9 @@ async function makeMove<Tx, A, R>(
       // The next turn asks; it never sends on the strength of an answer that was not final.
       return { state: { ...state, answered: undefined, mustLookUp: true }, reply: { kind: 'nothing' } };
     case 'refuse':
-      return endRun(exchange.running, { refusal: state.refusal as RefusalAnswer });
+      return endRun(exchange.running, {
+        refusal: { ...(state.refusal as RefusalAnswer), executed: state.isVouched && 'unknown' },
+      });
     case 'give up':
       return { state, reply: { kind: 'over' } };
   }
@@ -181,13 +188,19 @@ function afterReply(state: CallState, reply: ForeignReply<unknown>): CallState {
 async function endEfforts<Tx, A, R>(
   exchange: ForeignExchange<Tx, A, R>,
   state: CallState,
-  { isOver, cause }: { isOver: boolean; cause: unknown },
+  { isOver, failure }: { isOver: boolean; failure: Failure | undefined },
 ): Promise<never> {
   const { running, step } = exchange;
+  if (failure) await recordFailure(running, step.name, failure);
+  const cause = failure?.error;
   const later = nextMove({ ...situationOf(exchange, state), answered: undefined });
   if (!isOver && later === 'send' && running.held.state === 'in_progress') {
     const words = `${step.name} has not succeeded yet; a later run goes on.`;
     return endRun(running, { error: new CodedError('unavailable', words, { cause }) });
+  }
+  if (failure) {
+    const words = `The ${failure.of} of ${step.name} has failed, and what became of it is not known.`;
+    reportError(running, new CodedError('outcome_unknown', words, { cause }));
   }
   // What asking has not helped with may still be found by asking later: a request that was on its way arrives.
   return await endUnknown(running, { step: step.name, canAsk: later !== 'give up', needsPerson: isOver });

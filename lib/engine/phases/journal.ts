@@ -1,4 +1,6 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
+import { isBoolean, returned } from '../../core/options.ts';
+import type { Executed } from '../../core/outcome.ts';
 import { isDoubtful, type Step, type StepKind } from '../../store/leases.ts';
 import type { ForeignCall } from './context.ts';
 
@@ -21,14 +23,14 @@ export class Journal {
   readonly #names = new Set<string>();
   readonly #finished = new Map<string, { read: () => unknown; call: Compensation<unknown> | undefined }>();
   /** Stored foreign calls that are done, or may be, and that this run has not come to. */
-  readonly #unreached: Set<string>;
+  readonly #unreached: Map<string, Step['state']>;
   #open: string | undefined;
 
   constructor(stored: readonly Step[]) {
     this.#stored = new Map(stored.map((step) => [step.position, step]));
     // Of a lost key that was entered, a phase before them may refuse.
     const made = stored.filter((step) => step.kind === 'foreign' && (step.state === 'done' || isDoubtful(step)));
-    this.#unreached = new Set(made.map(({ name }) => name));
+    this.#unreached = new Map(made.map(({ name, state }) => [name, state]));
   }
 
   /**
@@ -81,19 +83,29 @@ export class Journal {
     return Object.fromEntries([...this.#finished].map(([name, { read }]) => [name, read()]));
   }
 
+  /** Whether a foreign call is done, by this run or before it. `'unknown'`: one may be that this run has not come to. */
+  get executed(): Executed {
+    const isDone =
+      [...this.#finished.values()].some(({ call }) => call) || [...this.#unreached.values()].includes('done');
+    return isDone || (this.#unreached.size > 0 ? 'unknown' : false);
+  }
+
   /**
    * The foreign calls that are done, or may be, and that no other call has compensated.
    *
    * @param onError told of a call that cannot say whether it needs a compensation, and so does
    */
   uncompensated(onError: (error: unknown) => void): readonly string[] {
-    const left = new Set(this.#unreached);
+    const left = new Set(this.#unreached.keys());
     for (const [name, { read, call }] of this.#finished) {
       if (!call) continue;
       const { compensates, needsCompensation } = call;
       try {
         // Nothing came of it: it needs no compensation, and has compensated nothing.
-        if (typeof needsCompensation === 'function' && !needsCompensation(read())) continue;
+        if (typeof needsCompensation === 'function') {
+          const said = needsCompensation(read());
+          if (!returned(`needsCompensation of ${name}`, said, isBoolean, 'true or false')) continue;
+        }
       } catch (error) {
         onError(error);
       }

@@ -177,6 +177,7 @@ describe('what nobody outside knows', () => {
     ['absent', { lookup: async () => 'absent' as const }],
     ['unasked', {}],
     ['unasked', { lookup: async () => Promise.reject(new Error('secret-card')) }],
+    ['unasked', { lookup: async () => ({ found: undefined }) as never }],
   ])('is not entered: %s', async (answer, how) => {
     const { key, idempotency } = await lostPurchase(how);
     const { sends } = provider;

@@ -72,7 +72,7 @@ export async function executeInPhases<Tx>(
   if (isOther ? !isTheirs(row, call.who) : comparePayload(row, call, config.secrets) !== 'same') return begun;
   if (!isOther) claimed();
   // What is stored of it is in the answer. A completer goes on with it all the same.
-  if (!(await mayReplay(definition, { ...id, key: row.key }, deadline))) return begun;
+  if (!(await mayReplay(engine, definition, { ...id, key: row.key }, deadline))) return begun;
   const taken = await inDoubt(async () => ({
     kind: 'taken' as const,
     held: await store.takeOver(row, config.leaseMs, true),

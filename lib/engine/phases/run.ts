@@ -1,4 +1,4 @@
-import { CodedError, LeaseLostError } from '../../core/errors.ts';
+import { CodedError, isSetUpWrongly, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { HeldKey, StepKind } from '../../store/leases.ts';
 import { inKeySpan } from '../../telemetry/span.ts';
@@ -79,7 +79,7 @@ export async function beginStep<Tx>(running: PhasesRun<Tx>): Promise<void> {
 /** Passes an error on that changes nothing about the run. */
 export function reportError<Tx>({ engine, held }: Pick<PhasesRun<Tx>, 'engine' | 'held'>, error: unknown): void {
   const { operation, key } = held.id;
-  engine.config.onError(error, { operation, key, during: 'phases' });
+  engine.config.onError(error, { operation, key, during: isSetUpWrongly(error) ? 'setup' : 'phases' });
 }
 
 /** Calls the moment of a step at which a test may kill the process. */

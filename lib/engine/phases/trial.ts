@@ -8,9 +8,9 @@ import type { Call } from '../call.ts';
 import { timeLeft } from '../deadline.ts';
 import type { AtomicDefinition, PhasedDefinition } from '../definition.ts';
 import { createCapture, fail, runToAnswer } from '../handler.ts';
-import type { ForeignCall, LookedUp } from './context.ts';
+import type { ForeignCall } from './context.ts';
 import { readStep, redirectInside } from './database-steps.ts';
-import { requestWith } from './foreign-exchange.ts';
+import { readLookedUp, requestWith } from './foreign-exchange.ts';
 import { Journal } from './journal.ts';
 
 /** A foreign system's answer about a call. `unasked`: it has no look-up, or that gave no answer. */
@@ -134,13 +134,19 @@ async function lookUp<Tx, A, R>(
 ): Promise<R> {
   const text = encodeStep(foreign.arguments, foreign.version);
   const idempotencyKey = derivedKey(config.namespace, id, name);
-  const ask = async (): Promise<LookedUp<R> | 'unasked'> => {
+  const ask = async () => {
     const { lookup } = foreign;
-    if (!lookup) return 'unasked';
+    if (!lookup) return 'unasked' as const;
     const request = requestWith(idempotencyKey, { signal, timeoutMs: foreign.timeoutMs, leftMs: timeLeft(deadline) });
-    return await untilAborted(request.signal, () => lookup.call(foreign, readStep<A>(text), request));
+    return readLookedUp<R>(
+      name,
+      await untilAborted(request.signal, () => lookup.call(foreign, readStep<A>(text), request)),
+    );
   };
-  const looked = await ask().catch((): 'unasked' => 'unasked');
+  const looked = await ask().catch((error): 'unasked' => {
+    config.onError(error, { operation: id.operation, key: id.key, during: 'phases' });
+    return 'unasked';
+  });
   const result = typeof looked === 'string' ? null : encodeStep(looked.found, foreign.version);
   trial.calls.push({ name, answer: typeof looked === 'string' ? looked : 'found' });
   trial.steps.push({

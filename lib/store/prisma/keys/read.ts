@@ -140,12 +140,13 @@ export async function thingOf(db: RawQueries, id: KeyId): Promise<string | null>
   return row?.thing ?? null;
 }
 
-// Once per key: a client that repeats itself must not fill the table. Two at once may both get in, which harms nobody.
+// Once per key: a client that repeats itself must not fill the table. What a call has failed with once each. Two at once may
+// both get in, which harms nobody.
 const RECORD_EVENT = `
 INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
 SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::jsonb
  WHERE NOT EXISTS (SELECT FROM idempotency_events
-                    WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND type = $5 AND actor = $6)`;
+                    WHERE ${IS_KEY} AND type = $5 AND actor = $6 AND ($5 <> 'call_failed' OR detail = $7::jsonb))`;
 
 // With what people did to it, which is kept apart: a timeline shows both.
 const EVENTS = `
