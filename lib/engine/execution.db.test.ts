@@ -143,7 +143,7 @@ describe('S2 stored refusals', () => {
       reason: 'sold_out',
       message: 'Sold out.',
       retry: 'new-key',
-      executed: true,
+      executed: false,
       data: { left: 0, at: new Date(5) },
     };
     expect(first).toMatchObject({ status: 409, outcome: { ...refusal, replayed: false } });

@@ -165,7 +165,7 @@ describe('S5 status', () => {
     await operation.execute({ key, payload: {} });
     expect(await operation.status({ key })).toMatchObject({
       state: 'failed',
-      outcome: { ok: false, code: 'failed', reason: 'sold_out', executed: true },
+      outcome: { ok: false, code: 'failed', reason: 'sold_out', executed: false },
     });
   });
 

@@ -80,7 +80,7 @@ describe('a key that has just ended in this process', () => {
     const declined = process({}, ({ fail }: { fail: (code: string) => never }) => fail('declined'));
     const [refused, fenced] = [freshKey(), freshKey()];
     await declined.execute(at(refused));
-    expect(await declined.execute(at(refused))).toMatchObject({ code: 'failed', reason: 'declined', executed: true });
+    expect(await declined.execute(at(refused))).toMatchObject({ code: 'failed', reason: 'declined', executed: false });
     expect(declined.questions()).toEqual({ execute: 1 });
 
     const here = process();

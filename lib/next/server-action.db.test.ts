@@ -452,7 +452,7 @@ describe('payload_mismatch', () => {
       expect(await submit(null, formOf(key, { sku: 'mug' }))).toMatchObject({
         code: 'payload_mismatch',
         message: `${OTHER}, and was refused. Open it anew to send these.`,
-        executed: true, // the key has its answer; that of a replayed refusal says the same
+        executed: false, // as a replay of the refusal says
       });
     });
 

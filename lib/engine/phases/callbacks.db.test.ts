@@ -63,23 +63,6 @@ describe('A11 what a look-up says and is no answer is no finding, and is reporte
   });
 });
 
-test.each<[string, unknown]>([
-  ['nothing in it', {}],
-  ['a promise', Promise.resolve('not_executed')],
-  ['an error', new Error('declined')],
-  ['a refusal without its code', { refuse: undefined }],
-])('a judge whose verdict is none, %s, refuses nothing, and is reported', async (_, said) => {
-  const { errors, onError } = hearing();
-  const { checkout } = shop({ onError }, { judge: () => said as never });
-  const key = freshKey();
-  provider.faults = ['after'];
-  expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true });
-  expect(errors).toMatchObject([
-    { name: 'ConfigurationError', message: expect.stringContaining('judge of charge_created') },
-  ]);
-  expectCounted(provider.count(`order-of-${key}`)).toBe(1);
-});
-
 test.each<[string, Partial<OperationOptions<typeof anything, never>>]>([
   ['admit: NaN', { admit: () => Number.NaN }],
   ['admit: less than nothing', { admit: async () => -1 }],

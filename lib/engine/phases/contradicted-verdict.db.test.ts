@@ -150,7 +150,7 @@ describe('S4 a run that acts upon the word while it is contradicted', () => {
     const before = [await rowOf(on.key), await stepsOf(on.key)];
     await tell(on.key, on);
     expect([await rowOf(on.key), await stepsOf(on.key)]).toEqual(before);
-    expect(await eventsOf(on.key)).toHaveLength(3); // with `unknown` and `needs_attention`
+    expect(await eventsOf(on.key)).toHaveLength(4); // with `call_failed`, `unknown` and `needs_attention`
   });
 });
 

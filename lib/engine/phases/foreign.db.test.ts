@@ -19,7 +19,7 @@ describe('a foreign call', () => {
     const { checkout } = shop();
     const key = freshKey();
     provider.faults = ['declined'];
-    const refused = { code: 'failed', reason: 'card_declined', data: { code: 'generic' }, executed: true };
+    const refused = { code: 'failed', reason: 'card_declined', data: { code: 'generic' }, executed: false };
     expect(await checkout.execute({ key, payload: {} })).toMatchObject(refused);
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ...refused, replayed: true });
     expect(provider.sends).toBe(1);

@@ -132,7 +132,7 @@ describe('an operation in phases', () => {
           return fail('sold_out', { left: 0 }, { status: 409 });
         });
       });
-    const refused = { ok: false, code: 'failed', reason: 'sold_out', data: { left: 0 }, executed: true };
+    const refused = { ok: false, code: 'failed', reason: 'sold_out', data: { left: 0 }, executed: false };
     expect(await pay.execute({ key, payload: {} })).toMatchObject(refused);
     expect(await pay.execute({ key, payload: {} })).toMatchObject({ ...refused, replayed: true });
     for (const what of ['order', 'written', 'undone:sold_out']) {

@@ -7,7 +7,7 @@ import { type Call, database, expectOnce, expire, provider, rowOf, seenCall, sho
 
 usePhases();
 
-const declined = { code: 'failed', reason: 'card_declined', executed: true };
+const declined = { code: 'failed', reason: 'card_declined', executed: false };
 const lookup: Call['lookup'] = async ({ order }) => provider.find(order);
 
 describe('what a call is refused with', () => {
@@ -82,6 +82,9 @@ describe('what a judge says that cannot be meant', () => {
       },
     ],
     ['a word that is none', () => 'not-executed' as never],
+    ['an object with nothing in it', () => ({}) as never],
+    ['an error', () => new Error('declined') as never],
+    ['a refusal without its code', () => ({ refuse: undefined }) as never],
   ])('proves nothing, and is reported: %s', async (_, judge) => {
     const errors: unknown[] = [];
     const { checkout } = shop({ onError: (error) => void errors.push(error) }, { judge });

@@ -39,7 +39,9 @@ async function left(fault: 'after' | 'refused', dueMs = 48 * HOUR) {
 }
 
 const whysOf = async (key: string) =>
-  (await database.client.idempotencyEvent.findMany({ where: { key } })).map(({ type, detail }) => ({ type, detail }));
+  (await database.client.idempotencyEvent.findMany({ where: { key, type: 'needs_attention' } })).map(
+    ({ type, detail }) => ({ type, detail }),
+  );
 
 describe('P4 unfinished keys of an operation that no worker lists', () => {
   test('are reported once, with what to add; those that may have been done are flagged, with the reason', async () => {
