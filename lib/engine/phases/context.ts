@@ -69,7 +69,7 @@ export interface ForeignRequest {
  * A provider's answer to a look-up: the call's result, that it knows nothing of it, or "ask later". `'done'`: it was done, of a
  * call that has no result. Anything else, `found` without a value too, counts as "ask later", and is reported.
  */
-export type LookedUp<R> = { found: NonNullable<R> } | 'absent' | 'pending' | ([R] extends [void] ? 'done' : never);
+export type LookedUp<R> = { found: NonNullable<R> } | 'absent' | 'pending' | ([undefined] extends [R] ? 'done' : never);
 
 /**
  * The proof that an error of a send is. Anything that is not certain is `indeterminate`: a lost connection, a time-out, a 5xx,
