@@ -526,4 +526,7 @@ test('the path and the body together make the input', async () => {
   const request = requestOf({ key: freshKey(), path: '/api/orders/7/refunds?dry=1', body: { amount: 5 } });
   await handler(request, { params: Promise.resolve({ id: '7' }) });
   expect(inputs).toEqual([{ amount: 5, order_id: '7', dry: '1' }]);
+  // A promise is no input that the client could mend.
+  const late = route({ input: async (body) => body });
+  await expect(late(requestOf({ key: freshKey() }))).rejects.toThrow('input of');
 });

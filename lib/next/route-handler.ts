@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { derivedUuid } from '../core/key.ts';
-import { assertKnownOptions, listOf, type OptionNames } from '../core/options.ts';
+import { assertKnownOptions, listOf, type OptionNames, returnedAtOnce } from '../core/options.ts';
 import { executedBy, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { Run } from '../engine/call-result.ts';
@@ -97,7 +97,7 @@ export function routeHandler<Input, Result, Reason extends string>(
       key: keyed.key,
       keyless: !keyed.isTheirs,
       payload: undefined,
-      read: () => read(request, context, options),
+      read: () => read(request, context, options, operation.name),
       context: [pathOf(request)],
       headers: () => request.headers,
       response: { headers, render },
@@ -149,10 +149,12 @@ async function read<Result>(
   request: Request,
   context: RouteContext | undefined,
   { input }: RouteHandlerOptions<Result>,
+  name: string,
 ): Promise<Pick<ExecuteRequest, 'payload' | 'input'>> {
   const payload = await readBody(request);
   if (!input) return { payload };
-  return { payload, input: input(payload, { params: (await context?.params) ?? {}, url: new URL(request.url) }) };
+  const made = input(payload, { params: (await context?.params) ?? {}, url: new URL(request.url) });
+  return { payload, input: returnedAtOnce(`input of ${name}`, made) };
 }
 
 /** Part of the intent: one key for the refunds of two orders is a mismatch, not a replay (F1). */
