@@ -6,7 +6,7 @@ import { outside } from './store/prisma/async-context.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
 import { decimalOf } from './store/prisma/decimal.ts';
 import { prismaLostKeys, prismaStore } from './store/prisma/store.ts';
-import type { Tables } from './store/prisma/tables.ts';
+import { TableNames, type Tables } from './store/prisma/tables.ts';
 
 const OF_A_CLIENT: OptionNames<{ prisma: 1; tables: 1; transaction: 1 }> = {
   prisma: true,
@@ -41,7 +41,8 @@ export function createIdempotency<Client extends PrismaClientLike>(
   const { prisma, tables, transaction } = options;
   reviveDecimalsAs(decimalOf);
   const on = { tables, transaction };
-  return idempotencyOn(prismaStore(prisma, on), heardOutside(options), prismaLostKeys(prisma, on));
+  const idempotency = idempotencyOn(prismaStore(prisma, on), heardOutside(options), prismaLostKeys(prisma, on));
+  return { ...idempotency, schemaName: () => new TableNames(prisma, tables).schema };
 }
 
 /** The app's hooks are no part of an execution's transaction. */

@@ -6,7 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
-import { anything, effect, effects, freshKey, gate, kit, rowsOf, watchOf } from '../integration/kit.fixture.ts';
+import { createAdmin, joinTransaction } from '../admin/index.ts';
+import { ANN, anything, effect, effects, freshKey, gate, kit, rowsOf, watchOf } from '../integration/kit.fixture.ts';
+import { TABLES } from '../store/prisma/tables.ts';
 
 let database: TestDatabase;
 let watch: Awaited<ReturnType<typeof watchOf>>;
@@ -115,13 +117,46 @@ test('a pool that is wrapped already is not wrapped again', async () => {
 });
 
 describe('what is asked of the adapter besides', () => {
-  test('a schema of its own is where the models are', async () => {
-    await watch.query('CREATE SCHEMA shop; CREATE TABLE shop.audit_records (LIKE audit_records INCLUDING ALL)');
-    const { client } = clientOn(PrismaPg, database.url, { schema: 'shop' });
-    const { key, outcome } = await order(client);
-    expect(outcome).toMatchObject({ ok: true });
-    expectCounted([await effects(client, key), await effects(database.client, key)]).toEqual([1, 0]);
-  });
+  test.each([
+    ['this one', PrismaPg],
+    ['that of Prisma', PlainPg],
+  ])(
+    'a schema of its own is where the models are, and the kit’s tables, unless `tables` says another: %s',
+    async (_, Adapter) => {
+      const made = ['audit_records', ...TABLES].map(
+        (table) => `CREATE TABLE shop.${table} (LIKE ${table} INCLUDING ALL)`,
+      );
+      await watch.query(`CREATE SCHEMA shop; ${made.join(';')}`);
+      closers.push(() => watch.query('DROP SCHEMA shop CASCADE'));
+      const { client } = clientOn(Adapter, database.url, { schema: 'shop' });
+      const keysIn = async (schema: string, key: string) =>
+        (await watch.query(`SELECT count(*)::int AS n FROM ${schema}.idempotency_keys WHERE key = $1`, [key])).rows[0]
+          .n;
+      const { key, outcome } = await order(client);
+      expect(outcome).toMatchObject({ ok: true });
+      expectCounted([await effects(client, key), await effects(database.client, key)]).toEqual([1, 0]);
+      expectCounted([await keysIn('shop', key), await keysIn('public', key)]).toEqual([1, 0]);
+      expect(kitOf(client).schemaName?.()).toBe('shop');
+      const found = client.$transaction((tx) =>
+        createAdmin({ prisma: joinTransaction(tx) }).findKey({ ...ANN, operation: 'checkout', key }),
+      );
+      expect(await found).toMatchObject({ key });
+
+      const named = kit(client, { transaction: undefined, tables: { schema: 'public' } })
+        .operation({ name: 'checkout', schema: anything })
+        .handler(async () => 'ordered');
+      expect(await named.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+      expectCounted([await keysIn('shop', key), await keysIn('public', key)]).toEqual([1, 1]);
+
+      await watch.query('DROP TABLE shop.idempotency_keys');
+      const elsewhere = clientOn(Adapter, database.url, { schema: 'shop' });
+      await expect(order(elsewhere.client)).rejects.toMatchObject({
+        name: 'ConfigurationError',
+        message: expect.stringContaining("They are in the schema public. Say tables: { schema: 'public' }"),
+        existing: expect.stringContaining('no keys tables of oncekit in the schema shop;'),
+      });
+    },
+  );
 
   test.each([
     ['stays open where nothing is said', undefined, false],

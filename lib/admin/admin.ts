@@ -268,8 +268,10 @@ function detailOf({ result, fingerprint, ...row }: KeyRow, about: About): KeyDet
  * ```
  */
 export function joinTransaction(tx: RawQueries): PrismaClientLike {
-  return {
+  const joined: PrismaClientLike = {
     $queryRawUnsafe: (query, ...values) => tx.$queryRawUnsafe(query, ...values),
     $transaction: (run) => run(tx),
   };
+  // By it the schema of its adapter is known.
+  return Object.assign(joined, { _engineConfig: (tx as { _engineConfig?: unknown })._engineConfig });
 }

@@ -81,6 +81,11 @@ export interface Idempotency<Tx> {
   /** Which version of the kit's tables the database has, what this kit needs, and what to run where they differ. */
   readSchema(): Promise<SchemaState[]>;
   /**
+   * The schema in which the kit's tables are looked for: that of `tables`, else that of the client's adapter. None: the
+   * `search_path` says. For `npx oncekit doctor`.
+   */
+  schemaName?(): string | undefined;
+  /**
    * Claims a made-up key through the app's client, completes and replays it, and rolls it back: whether its role, its
    * extensions, its tables and its database let an execution do its part. For `npx oncekit doctor`. Leaves nothing.
    */

@@ -12,7 +12,9 @@ import { fileOf, type ModulePaths } from './next-app.ts';
 /** The part of an app that the command line uses. */
 export interface LoadedApp {
   idempotency: Driven &
-    Partial<Pick<Idempotency<never>, 'tryClaim' | 'setUp' | 'lookUpLost' | 'knownEvents' | 'operations'>>;
+    Partial<
+      Pick<Idempotency<never>, 'tryClaim' | 'schemaName' | 'setUp' | 'lookUpLost' | 'knownEvents' | 'operations'>
+    >;
   outbox: Driven['outbox'];
   inbox: (NonNullable<Driven['inbox']> & { sources?: readonly string[] }) | undefined;
   operations: readonly { name: string; durability?: string; whoActs?: () => Promise<Principal | null> }[];

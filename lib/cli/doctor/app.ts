@@ -37,6 +37,7 @@ export interface AppFacts {
   /** Names of those that say `durability: 'replicated'`. */
   replicated: string[];
   /** Of the app's own set-up; missing where that cannot be loaded. */
+  schemaName?: string | undefined;
   tryClaim?: LoadedApp['idempotency']['tryClaim'];
 }
 
@@ -68,6 +69,7 @@ export async function checkApp(tree: FileTree, given: ModulePaths, load: () => P
     const loaded = await load();
     const { idempotency, operations, outbox, inbox } = loaded;
     facts.setUp = idempotency.setUp;
+    facts.schemaName = idempotency.schemaName?.();
     facts.tryClaim = idempotency.tryClaim;
     facts.operations = operations.map(({ name }) => name);
     facts.replicated = operations.filter((one) => one.durability === 'replicated').map(({ name }) => name);

@@ -393,8 +393,9 @@ const BROKEN: Broken[] = [
     ),
     found: ['Migrations', 'problem', 'The table idempotency_keys is in the schema shop'],
     mend: (patient, fix) => {
-      const [, options] = /^Add to DATABASE_URL: (options=\S+)$/.exec(fix) ?? [];
-      patient.env.DATABASE_URL = `${patient.database.url}?${options}`;
+      const [, tables] = /^Say (tables: \{ schema: 'shop' \}) to createIdempotency/.exec(fix) ?? [];
+      const call = 'createIdempotency({';
+      patient.files = edit(patient.files, 'lib/idempotency.ts', call, `${call} ${tables},`);
     },
   },
   {

@@ -1,10 +1,11 @@
 import { PrismaPg as PlainPg } from '@prisma/adapter-pg';
 import { createIdempotency } from 'oncekit';
+import { PrismaPg } from 'oncekit/adapter-pg';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../shop/db.ts';
-import { grantsTo } from '../../store/prisma/tables.ts';
+import { grantsTo, TABLES } from '../../store/prisma/tables.ts';
 import { folders, ready } from '../app/app.fixture.ts';
 import { examine } from './doctor.ts';
 
@@ -167,4 +168,28 @@ test('what was tried leaves nothing behind', async () => {
   const before = await rows();
   expect(await createIdempotency({ prisma: database.client }).tryClaim()).not.toHaveProperty('refused');
   expect(await rows()).toBe(before);
+});
+
+test('tables in the schema of the adapter, into which DATABASE_URL does not look, and tables elsewhere', async () => {
+  const move = (from: string, to: string) =>
+    sql.query(TABLES.map((table) => `ALTER TABLE ${from}.${table} SET SCHEMA ${to}`).join(';'));
+  const look = async () => {
+    const client = createClient(database.url, { adapter: new PrismaPg(database.url, { schema: 'shop' }) });
+    return await lookAt(client, client);
+  };
+  await sql.query('CREATE SCHEMA shop');
+  expect(await look()).toEqual([
+    {
+      check: 'Migrations',
+      level: 'problem',
+      says: 'The table idempotency_keys is in the schema public, and the kit looks in shop.',
+      fix: expect.stringMatching(/^Say tables: \{ schema: 'public' \} to createIdempotency.* package\.json/),
+    },
+  ]);
+  await move('public', 'shop');
+  try {
+    expect(await look()).toEqual([]);
+  } finally {
+    await move('shop', 'public');
+  }
 });

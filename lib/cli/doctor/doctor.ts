@@ -63,9 +63,10 @@ export async function examine(root: string, given: ModulePaths = {}, load = load
   const tree = folderTree(root);
   const facts = await checkApp(tree, given, () => load(root, tree, given));
   const secrets = checkSecrets({ ...facts, env: process.env, root, tree });
+  const rename = renamerOf({ schema: facts.schemaName, ...tablesOf(tree) });
   const isSaid = secrets.some(({ level }) => level === 'problem');
   return [
-    ...(await onDatabase((sql, url, findings) => checkDatabase(sql, url, facts, findings, renamerOf(tablesOf(tree))))),
+    ...(await onDatabase((sql, url, findings) => checkDatabase(sql, url, facts, findings, rename))),
     ...secrets,
     ...facts.findings.filter(({ check, says }) => !(isSaid && check === 'App' && OF_A_SECRET.test(says))),
     ...checkWebhooks(tree),

@@ -119,7 +119,7 @@ export function statementFor(sql: string, rename: Rename | undefined): string {
 
 /** A text that is an argument of a trigger names a table without its schema. */
 function onOwnNames(sql: string, rename: Rename): string {
-  return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"\w+"\.)?"(\w+)"'/g, "'$1'");
+  return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"[\w-]+"\.)?"([\w-]+)"'/g, "'$1'");
 }
 
 /** Writes a statement in the lines that it has: a comment in it ends with its line. */

@@ -1,4 +1,4 @@
-import { INIT, SCHEMA_VERSIONS, versionOf } from '../../store/prisma/keys/schema.ts';
+import { INIT, SCHEMA_VERSIONS, sayTables, versionOf } from '../../store/prisma/keys/schema.ts';
 import { type Rename, TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
 import type { Queryable } from '../database.ts';
@@ -15,16 +15,16 @@ export async function checkSchema(sql: Queryable, rename: Rename = asIs): Promis
   const names = Object.values(TABLES_OF).flat();
   const { rows } = await sql.query(SEEN, [names, names.map(rename)]);
   const found = new Map<string, Seen>(rows.map((row) => [row.name, row]));
-  const place: Place = (await sql.query(PLACE)).rows[0];
+  const place: Place = (await sql.query(PLACE, [rename(TABLES_OF.keys[0])])).rows[0];
   const keys = checkPart('keys', found, place);
-  const hasMessaging = TABLES_OF.messaging.some((name) => found.get(name)?.reached);
+  const hasMessaging = TABLES_OF.messaging.some((name) => found.get(name)?.called);
   return hasMessaging ? [keys, checkPart('messaging', found, place)] : [keys];
 }
 
 const asIs: Rename = (name) => name;
 
 const SEEN = `
-SELECT name, here IS NOT NULL AS reached, here::text AS called, obj_description(here, 'pg_class') AS comment,
+SELECT name, here::text AS called, obj_description(here, 'pg_class') AS comment,
        elsewhere.schema, elsewhere.is_open AS "isOpen"
   FROM unnest($1::text[], $2::text[]) AS tables (name, called)
  CROSS JOIN LATERAL (SELECT to_regclass(called) AS here) AS reached
@@ -34,12 +34,13 @@ SELECT name, here IS NOT NULL AS reached, here::text AS called, obj_description(
 
 // `prisma migrate deploy` makes nothing that its history has, and nothing beside tables that it knows nothing of.
 const PLACE = `
-SELECT quote_ident(current_user) AS "user", coalesce(quote_ident(current_schema()), 'public') AS schema,
+SELECT quote_ident(current_user) AS "user", quote_ident(coalesce(named, current_schema(), 'public')) AS schema,
        to_regclass('_prisma_migrations') IS NOT NULL AS "hasHistory",
-       EXISTS (SELECT FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace::regnamespace::text = current_schema()) AS "hasTables"`;
+       EXISTS (SELECT FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace::regnamespace::text = current_schema()) AS "hasTables"
+  FROM (SELECT path[array_length(path, 1) - 1] AS named FROM parse_ident($1) AS path) AS kit`;
 
 interface Seen {
-  reached: boolean;
+  /** As the connection sees it; null where it is not there, or the connection does not look there. */
   called: string | null;
   comment: string | null;
   /** The schema that the table is in, where the connection does not look into it. */
@@ -50,6 +51,7 @@ interface Seen {
 
 interface Place {
   user: string;
+  /** The schema that the kit's statements name; where they name none, that in which the connection makes tables. */
   schema: string;
   hasHistory: boolean;
   hasTables: boolean;
@@ -61,7 +63,7 @@ const DEPLOY = 'npx prisma migrate deploy';
 function checkPart(part: SchemaPart, found: Map<string, Seen>, place: Place): Finding {
   const check = CHECKS[part];
   const tables: readonly string[] = TABLES_OF[part];
-  const missing = tables.filter((name) => !found.get(name)?.reached);
+  const missing = tables.filter((name) => !found.get(name)?.called);
   const newest = SCHEMA_VERSIONS[part];
   const version = versionOf(found.get(TABLES_OF[part][0])?.comment);
   if (missing.length > 0) {
@@ -109,11 +111,8 @@ function inAnotherSchema(
   const away = missing.filter((name) => found.get(name)?.schema);
   const [first = ''] = away;
   const schema = found.get(first)?.schema;
-  const says = `The table ${first} is in the schema ${schema}, which the connection does not look into.`;
-  if (away.length === TABLES_OF[part].length) {
-    const path = encodeURIComponent(`-c search_path=${schema},${ours}`);
-    return check.problem(says, `Add to DATABASE_URL: options=${path}`);
-  }
+  const says = `The table ${first} is in the schema ${schema}, and the kit looks in ${ours}.`;
+  if (away.length === TABLES_OF[part].length) return check.problem(says, sayTables(`${schema}`.replaceAll('"', '')));
   const moves = away.map((name) => `ALTER TABLE ${found.get(name)?.schema}.${name} SET SCHEMA ${ours}`);
   return check.problem(says, moves.join('; '));
 }

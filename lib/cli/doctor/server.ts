@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net';
 import type pg from 'pg';
 import { promisesOf } from '../../admin/promises.ts';
 import { databaseFacts } from '../../store/prisma/keys/tallies.ts';
-import { type Rename, renamedQueries } from '../../store/prisma/tables.ts';
+import type { Rename } from '../../store/prisma/tables.ts';
 import { CliError } from '../command.ts';
 import { type Queryable, withDatabase } from '../database.ts';
 import { rawClient } from '../raw-client.ts';
@@ -154,10 +154,11 @@ export async function checkPooler(sql: pg.Client, url: string, directUrl: string
 /** Checks the server's settings of durability. Other checks tell a standby, or a read-only database. */
 export async function checkDurability(
   sql: pg.Client,
-  { rename, replicated }: { rename: Rename | undefined; replicated: readonly string[] },
+  { rename = (text) => text, replicated }: { rename: Rename | undefined; replicated: readonly string[] },
 ): Promise<Finding[]> {
   const check = checkNamed('Durability');
-  const facts = await databaseFacts(renamedQueries(rawClient(sql), rename));
+  const client = rawClient(sql);
+  const facts = await databaseFacts({ $queryRawUnsafe: (text) => client.$queryRawUnsafe(rename(text)) });
   const promises = promisesOf({ ...facts, isStandby: false, isReadOnly: false }, { replicated });
   return promises.map(({ level, says, fix = '' }) => (level === 'ok' ? check.ok(says) : check[level](says, fix)));
 }

@@ -1,13 +1,13 @@
 import { warnOnce } from '../../core/environment.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
-import { StoreUnavailableError } from '../store.ts';
+import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { seen } from './ambient/ambient-client.ts';
 import { expectsPools } from './async-context.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import { poolReachedBy, WHICH_POOL } from './query-loader.ts';
 import { rowsOf, type Statement } from './statement.ts';
-import type { Rename } from './tables.ts';
+import type { TableNames } from './tables.ts';
 import { withTimeout } from './timeouts.ts';
 import type { PoolLike } from './wire/driver.ts';
 import { isWrapped, withConnection } from './wire/pool.ts';
@@ -22,33 +22,29 @@ const CHECKS = {
 EXPLAIN INSERT INTO idempotency_keys (tenant, principal, operation, key, state, expires_at)
 SELECT '', '', '', '', 'abandoned', now() WHERE false
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING`,
-  inbox: `
+  messaging: `
 EXPLAIN INSERT INTO inbox_events (source, event_id, state, payload_hash)
 SELECT '', '', 'failed', '' WHERE false
 ON CONFLICT (source, event_id) DO NOTHING`,
 };
-
-interface ClientPoolOptions {
-  rename?: Rename | undefined;
-  /** The table that its transactions claim in. */
-  claimsIn?: keyof typeof CHECKS;
-}
 
 type Timeouts = Pick<ExecuteOptions, 'timeoutMs' | 'maxWaitMs'>;
 
 /** The pool behind the user's client, on whose connections the kit has transactions of its own. */
 export class ClientPool {
   readonly client: PrismaClientLike;
-  readonly #check: Statement;
+  readonly #names: TableNames;
+  readonly #part: SchemaPart;
   #original: RawQueries | undefined;
   #pool: PoolLike | undefined;
   /** The reason why executions are in Prisma's transactions all the same. */
   #whyNot: ConfigurationError | undefined;
 
-  constructor(client: PrismaClientLike, { rename, claimsIn = 'keys' }: ClientPoolOptions = {}) {
+  /** @param part whose tables its transactions claim in */
+  constructor(client: PrismaClientLike, names: TableNames, part: SchemaPart) {
     this.client = client;
-    const check = CHECKS[claimsIn];
-    this.#check = { text: rename ? rename(check) : check, values: [] };
+    this.#names = names;
+    this.#part = part;
   }
 
   /** The client under all its extensions, whose transactions they are. There once the pool has been found. */
@@ -71,7 +67,7 @@ export class ClientPool {
   async find(how: Timeouts): Promise<PoolLike | undefined> {
     const pool = await this.#unlessUnsuited(async () => {
       const found = await this.#locate(how.timeoutMs + how.maxWaitMs);
-      await checkTable(found, this.#check, how);
+      await checkTable(found, { text: this.#names.text(CHECKS[this.#part]), values: [] }, how);
       return found;
     });
     this.#pool = pool;

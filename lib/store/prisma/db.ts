@@ -4,12 +4,12 @@ import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { seen } from './ambient/ambient-client.ts';
 import { outside, runInContext } from './async-context.ts';
 import { isWholeClient, type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
-import type { ClientPool } from './client-pool.ts';
+import { ClientPool } from './client-pool.ts';
 import { isMissingSchema, isOutage, outageError, serverMessage, sqlState } from './errors.ts';
 import { runInteractiveTransaction } from './interactive-transaction.ts';
 import { explainSchemaError, readSchema } from './keys/schema.ts';
 import { runOwnTransaction } from './own-transaction.ts';
-import { type Rename, renamedClient, renamedPlan, renamedQueries } from './tables.ts';
+import { TableNames, type Tables } from './tables.ts';
 import { QUESTION_MS, START_MS, timeoutError, withTimeout } from './timeouts.ts';
 import {
   failureResult,
@@ -25,13 +25,10 @@ import { CheckedOutClients, withConnection } from './wire/pool.ts';
 /** How long the database may take to describe its tables after a statement has failed, in milliseconds. */
 const EXPLAIN_MS = 2000;
 
-interface DbOptions {
-  /** The user's own. */
-  client: PrismaClientLike;
-  /** There where the tables have names of their own. */
-  rename?: Rename | undefined;
-  /** The pool behind the client, for transactions and connections of the kit's own. None: all of it goes through Prisma. */
-  pool?: ClientPool | undefined;
+export interface DbOptions {
+  tables?: Tables | undefined;
+  transaction?: 'interactive' | undefined;
+  /** Whose tables it asks. */
   part?: SchemaPart;
 }
 
@@ -53,24 +50,29 @@ type Question<T> = (db: PrismaClientLike) => Promise<T>;
  * unknown here, so a silent one of them stays in its pool.
  */
 export class Db {
+  /** For transactions and connections of the kit's own. None: all of it goes through Prisma. */
   readonly pool: ClientPool | undefined;
   readonly #client: PrismaClientLike;
-  readonly #rename: Rename | undefined;
+  readonly #names: TableNames;
   readonly #part: SchemaPart;
-  readonly #latest: number;
+  #latest = Number.POSITIVE_INFINITY;
 
-  constructor({ client, rename, pool, part = 'keys' }: DbOptions, latest = Number.POSITIVE_INFINITY) {
-    this.pool = pool;
+  /**
+   * @param client the user's own
+   * @param of one with the same pool
+   */
+  constructor(client: PrismaClientLike, { tables, transaction, part = 'keys' }: DbOptions = {}, of?: Db) {
     this.#client = client;
-    this.#rename = rename;
     this.#part = part;
-    this.#latest = latest;
+    this.#names = of ? of.#names : new TableNames(client, tables);
+    this.pool = of ? of.pool : transaction === 'interactive' ? undefined : new ClientPool(client, this.#names, part);
   }
 
   /** @param deadline of all questions, in milliseconds of `performance.now()` */
   until(deadline: number): Db {
-    const options = { client: this.#client, rename: this.#rename, pool: this.pool, part: this.#part };
-    return new Db(options, Math.min(deadline, this.#latest));
+    const db = new Db(this.#client, { part: this.#part }, this);
+    db.#latest = Math.min(deadline, this.#latest);
+    return db;
   }
 
   /**
@@ -130,7 +132,7 @@ export class Db {
     if (how.durability === 'replicated' && !connections) throw needsOwnTransaction();
     if (how.begin && !isWholeClient(this.#client)) throw joined();
     try {
-      const renamed = renamedPlan(plan, this.#rename);
+      const renamed = this.#names.plan(plan);
       const ended = await (pool && connections
         ? runOwnTransaction({ pool, connections }, renamed, how)
         : runInteractiveTransaction(this.#client, renamed, how));
@@ -149,7 +151,7 @@ export class Db {
 
   /** For statements of the kit's on a client, or in a transaction, of the caller's. Its errors are the caller's, too. */
   queriesOn(theirs: unknown): RawQueries {
-    return renamedQueries(theirs as RawQueries, this.#rename);
+    return this.#names.queries(theirs as RawQueries);
   }
 
   /** Throws the explanation of an error, for callers that otherwise return it: a table or a column is missing. */
@@ -163,10 +165,10 @@ export class Db {
       pool &&
       (await withConnection(pool, deadline.left(), async (connection) => {
         if (!connection.takesPipelines) return undefined;
-        return { answer: await deadline.bound(question(renamedClient(clientOn(connection), this.#rename))) };
+        return { answer: await deadline.bound(question(this.#names.client(clientOn(connection)))) };
       }));
     if (answered) return answered.answer;
-    return await deadline.bound(question(renamedClient(primaryOf(this.#client), this.#rename)));
+    return await deadline.bound(question(this.#names.client(primaryOf(this.#client))));
   }
 
   /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it, unless it is joined to that. */

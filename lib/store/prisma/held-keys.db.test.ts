@@ -219,5 +219,5 @@ test.each([
   );
   if (executed.kind !== 'committed') throw new Error(executed.kind);
   const told = { ...executed.row, schemaVersion: 3, result: '"mine"' };
-  expect(await confirmCommit(new Db({ client }), told, 5000)).toMatchObject({ kind });
+  expect(await confirmCommit(new Db(client), told, 5000)).toMatchObject({ kind });
 });

@@ -5,7 +5,6 @@ import { createClient } from '../../../shop/db.ts';
 import { claimOf, DONE, HOW } from '../contract-harness.fixture.ts';
 import type { HeldKey, LeasedClaim } from '../leases.ts';
 import type { Store } from '../store.ts';
-import { ClientPool } from './client-pool.ts';
 import { Db } from './db.ts';
 import { lostKeysOn } from './keys/lost-keys.ts';
 import { inboxOn, outboxOn } from './messages/store.ts';
@@ -232,8 +231,7 @@ const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
 };
 
 describe('A3 the same of lost keys', () => {
-  const lostKeysUntil = (client: TestDatabase['client'], over: number) =>
-    lostKeysOn(new Db({ client, pool: new ClientPool(client) }).until(over));
+  const lostKeysUntil = (client: TestDatabase['client'], over: number) => lostKeysOn(new Db(client).until(over));
 
   test('each function of them is asked here', () => {
     const asked = [...Object.keys(LOST_KEYS), 'announcedIn', 'recordIn'];
@@ -246,12 +244,9 @@ describe('A3 the same of lost keys', () => {
 });
 
 describe('A3 the same of messages', () => {
-  const dbUntil = (client: TestDatabase['client'], over: number, pool: ClientPool) =>
-    new Db({ client, pool, part: 'messaging' }).until(over);
-  const outboxUntil = (client: TestDatabase['client'], over: number) =>
-    outboxOn(dbUntil(client, over, new ClientPool(client)));
-  const inboxUntil = (client: TestDatabase['client'], over: number) =>
-    inboxOn(dbUntil(client, over, new ClientPool(client, { claimsIn: 'inbox' })));
+  const dbUntil = (client: TestDatabase['client'], over: number) => new Db(client, { part: 'messaging' }).until(over);
+  const outboxUntil = (client: TestDatabase['client'], over: number) => outboxOn(dbUntil(client, over));
+  const inboxUntil = (client: TestDatabase['client'], over: number) => inboxOn(dbUntil(client, over));
 
   test('each function of outbox and inbox is asked here', () => {
     expect([...Object.keys(OUTBOX), 'insertEvent'].sort()).toEqual(Object.keys(outboxUntil(database.client, 0)).sort());

@@ -9,6 +9,7 @@ import type { Claim } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { type RawQueries, sendStatement } from './client.ts';
 import { claimStatements } from './keys/claim.ts';
+import { keyValues } from './keys/read.ts';
 import { prismaInbox, prismaOutbox } from './messages/store.ts';
 import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
@@ -178,6 +179,71 @@ describe('the Prisma store', () => {
       expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailableError) });
     }
     await nowhere.$disconnect();
+  });
+
+  describe('S5 probes at once', () => {
+    /** A probe whose process stands still in its transaction, behind its insert, until the gate opens. */
+    function standsStill(claim: Claim, before: Promise<void> = Promise.resolve()) {
+      const [begun, inserted, end] = [gate(), gate(), gate()];
+      const client = {
+        $queryRawUnsafe: database.client.$queryRawUnsafe.bind(database.client),
+        async $transaction(run: (tx: RawQueries) => Promise<unknown>) {
+          begun.open();
+          await before;
+          return await database.client.$transaction(
+            async (tx) => {
+              const ended = run(tx);
+              await ended.catch(() => {});
+              inserted.open();
+              await end.opened;
+              return await ended;
+            },
+            { timeout: 60_000 },
+          );
+        },
+      };
+      return { begun, inserted, end, probed: prismaStore(client as never).probe(claim) };
+    }
+
+    test('one is no claim to another, which comes behind it or has looked before it', async () => {
+      const claim = claimOf();
+      const inserted = gate();
+      const early = standsStill(claim, inserted.opened);
+      early.end.open();
+      await early.begun.opened;
+      const first = standsStill(claim);
+      await first.inserted.opened;
+      expect(await prismaStore(database.client).probe(claim)).toEqual({ kind: 'absent' });
+      inserted.open();
+      expect(await early.probed).toEqual({ kind: 'absent' });
+      first.end.open();
+      expect(await first.probed).toEqual({ kind: 'absent' });
+    });
+
+    test('a claim that drew no ticket is one to all of them', async () => {
+      const claim = claimOf();
+      const older = new pg.Client({ connectionString: database.url });
+      await older.connect();
+      await older.query('BEGIN');
+      await older.query(
+        `INSERT INTO idempotency_keys (tenant, principal, operation, key, state, expires_at) VALUES ($1, $2, $3, $4, 'in_progress', now())`,
+        keyValues(claim),
+      );
+      const store = prismaStore(database.client);
+      const probed = await Promise.all([store.probe(claim), store.probe(claim), store.probe(claim)]);
+      await older.end();
+      expect(probed.map(({ kind }) => kind)).toEqual(['locked', 'locked', 'locked']);
+    });
+
+    test('the server ends one that stands still, so that it keeps no claim waiting', async () => {
+      const claim = claimOf();
+      const still = standsStill(claim);
+      await still.inserted.opened;
+      const executed = prismaStore(database.client).execute({ ...claim, waitMs: 0 }, async () => DONE, HOW);
+      expect(await executed).toMatchObject({ kind: 'committed' });
+      still.end.open();
+      await still.probed.catch(() => {});
+    });
   });
 
   test('C6 a pool without a free connection is unavailable within maxWaitMs', async () => {

@@ -2,8 +2,7 @@ import { renewalIntervalMs } from '../../core/lease.ts';
 import type { LostKeys } from '../lost-keys.ts';
 import type { Store } from '../store.ts';
 import type { PrismaClientLike, TransactionOf } from './client.ts';
-import { ClientPool } from './client-pool.ts';
-import { type AskOptions, askingBy, Db } from './db.ts';
+import { type AskOptions, askingBy, Db, type DbOptions } from './db.ts';
 import { isUnavailable } from './errors.ts';
 import { awaitReplication, execute, rerun } from './execute.ts';
 import { tryClaim } from './keys/claim-check.ts';
@@ -20,7 +19,6 @@ import { finishForeign, recordCapture, recordNotExecuted, resolve, startForeign 
 import { addTallies, databaseFacts, reapTallies, tallies } from './keys/tallies.ts';
 import { findAnnounced } from './messages/outbox.ts';
 import { begin, transact } from './phases.ts';
-import { renamerOf, type Tables } from './tables.ts';
 import { BATCH_MS, QUESTION_MS } from './timeouts.ts';
 
 /**
@@ -30,28 +28,17 @@ import { BATCH_MS, QUESTION_MS } from './timeouts.ts';
  */
 export function prismaStore<Client extends PrismaClientLike>(
   client: Client,
-  options: StoreOptions = {},
+  options?: Omit<DbOptions, 'part'>,
 ): Store<TransactionOf<Client>> {
-  return storeOn(dbOf(client, options), { reaped: {}, counted: {} });
+  return storeOn(new Db(client, options), { reaped: {}, counted: {} });
 }
 
 /** What enters lost keys, beside that store. */
 export function prismaLostKeys<Client extends PrismaClientLike>(
   client: Client,
-  options: StoreOptions = {},
+  options?: Omit<DbOptions, 'part'>,
 ): LostKeys<TransactionOf<Client>> {
-  return lostKeysOn(dbOf(client, options));
-}
-
-interface StoreOptions {
-  tables?: Tables | undefined;
-  transaction?: 'interactive' | undefined;
-}
-
-function dbOf(client: PrismaClientLike, { tables, transaction }: StoreOptions): Db {
-  const rename = renamerOf(tables);
-  const pool = transaction === 'interactive' ? undefined : new ClientPool(client, { rename });
-  return new Db({ client, rename, pool });
+  return lostKeysOn(new Db(client, options));
 }
 
 const BATCH: AskOptions = { withinMs: BATCH_MS };

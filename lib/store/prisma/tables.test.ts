@@ -9,13 +9,13 @@ test('without names of its own a statement stays the same string', () => {
 });
 
 test('tables get their schema and their names, wherever they stand, and nothing else does', () => {
-  const rename = renamerOf({ schema: 'Billing', idempotency_keys: 'request_keys' });
+  const rename = renamerOf({ schema: 'Billing', idempotency_keys: 'request-keys' });
   expect(rename?.(`UPDATE idempotency_keys SET a = idempotency_keys.a FROM idempotency_events e`)).toBe(
-    'UPDATE "Billing"."request_keys" SET a = "Billing"."request_keys".a FROM "Billing"."idempotency_events" e',
+    'UPDATE "Billing"."request-keys" SET a = "Billing"."request-keys".a FROM "Billing"."idempotency_events" e',
   );
   expect(
     rename?.(`SELECT 'idempotency_keys'::regclass, "idempotency_keys", idempotency_keys_pkey, other.inbox_events`),
-  ).toBe(`SELECT '"Billing"."request_keys"'::regclass, "idempotency_keys", idempotency_keys_pkey, other.inbox_events`);
+  ).toBe(`SELECT '"Billing"."request-keys"'::regclass, "idempotency_keys", idempotency_keys_pkey, other.inbox_events`);
   expect(renamerOf({ inbox_events: 'mail' })?.('SELECT * FROM inbox_events, idempotency_keys')).toBe(
     'SELECT * FROM "mail", "idempotency_keys"',
   );

@@ -28,7 +28,8 @@ export type TableName = (typeof TABLES)[number];
 
 /**
  * Where the kit's tables are, when they are not where its migrations put them: `{ schema: 'billing' }`, or with names of
- * your own, `{ schema: 'billing', idempotency_keys: 'request_keys' }`. As written in the database: case counts.
+ * your own, `{ schema: 'billing', idempotency_keys: 'request_keys' }`. As written in the database: case counts. Without
+ * `schema`: that of the client's adapter (`new PrismaPg(…, { schema })`); of an adapter without one, the `search_path`.
  *
  * One such object for all of an app: `createIdempotency`, `createAdmin`, `createOutbox` and `createInbox`.
  */
@@ -38,7 +39,7 @@ export type Tables = { readonly schema?: string | undefined } & { readonly [Name
 export type Rename = (text: string) => string;
 
 // Not within a longer name (an index), nor quoted or qualified: that is what `Rename` itself writes.
-const NAMES = new RegExp(`(?<![\\w".])(?:${TABLES.join('|')})(?![\\w"])`, 'g');
+const NAMES = new RegExp(`(?<![\\w".-])(?:${TABLES.join('|')})(?![\\w"-])`, 'g');
 
 /**
  * Gives statements the tables' own names; undefined where they have the kit's, and the statements stay as they are.
@@ -78,49 +79,78 @@ function assertName(table: string, name: unknown): void {
     });
   }
   // 63 bytes are what PostgreSQL keeps of a name; it cuts a longer one off without a word.
-  if (typeof name === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)) return;
+  if (typeof name === 'string' && /^[\w-]{1,63}$/.test(name)) return;
   throw new ConfigurationError(`The name of ${table} cannot be used.`, {
     existing: name,
-    expected: 'a letter or _, then up to 62 of a-z A-Z 0-9 _',
+    expected: '1 to 63 of a-z A-Z 0-9 _ -',
   });
 }
 
 /**
- * Queries of which our statements ask for tables by their own names. Only statements of ours go through them: what the user runs
- * in a transaction, runs in their own. An app with the default names gets back what it gave, and pays nothing for it.
+ * Has statements of the kit's ask for a client's tables by their own names. What the user runs in a transaction, runs in their
+ * own. An app with the default names gets back what it gave, and pays nothing for it.
+ *
+ * The client is looked at where a statement is first sent, no earlier: it may be made by that.
  */
-export function renamedQueries(db: RawQueries, rename: Rename | undefined): RawQueries {
-  return rename ? { $queryRawUnsafe: (text, ...values) => db.$queryRawUnsafe(rename(text), ...values) } : db;
-}
+export class TableNames {
+  readonly #client: object;
+  readonly #given: Tables;
+  #renamer: { rename: Rename | undefined } | undefined;
 
-/** The same of a client. */
-export function renamedClient(client: PrismaClientLike, rename: Rename | undefined): PrismaClientLike {
-  if (!rename) return client;
-  return {
-    ...renamedQueries(client, rename),
-    $transaction: (run, options) => client.$transaction((tx) => run(renamedQueries(tx, rename)), options),
-  };
-}
+  /** @throws ConfigurationError as `renamerOf` */
+  constructor(client: object, given: Tables = {}) {
+    renamerOf(given);
+    this.#client = client;
+    this.#given = given;
+  }
 
-/** The same of a transaction's statements. */
-export function renamedPlan<Tx, Claimed, Made extends Last, Conflict>(
-  plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
-  rename: Rename | undefined,
-): TransactionPlan<Tx, Claimed, Made, Conflict> {
-  if (!rename) return plan;
-  const renamed = ({ text, alone, ...rest }: Statement): Statement => ({
-    ...rest,
-    text: rename(text),
-    alone: alone && rename(alone),
-  });
-  return {
-    first: (isOwn) => plan.first(isOwn).map(renamed),
-    check: (rows, db) => plan.check(rows, renamedQueries(db, rename)),
-    async work(tx, claimed) {
-      const made = await plan.work(tx, claimed);
-      return { ...made, last: renamed(made.last) };
-    },
-  };
+  /**
+   * The schema that the statements name: the one that is given, else that of Prisma's own queries. Nothing public tells that,
+   * but an adapter keeps the options that it was given. None: the connection's `search_path` decides.
+   */
+  get schema(): string | undefined {
+    const { _engineConfig: on } = this.#client as { _engineConfig?: { adapter?: { options?: { schema?: string } } } };
+    return this.#given.schema ?? on?.adapter?.options?.schema;
+  }
+
+  get #rename(): Rename | undefined {
+    this.#renamer ??= { rename: renamerOf({ ...this.#given, schema: this.schema }) };
+    return this.#renamer.rename;
+  }
+
+  text(text: string): string {
+    return this.#rename?.(text) ?? text;
+  }
+
+  queries(db: RawQueries): RawQueries {
+    if (!this.#rename) return db;
+    return { $queryRawUnsafe: (text, ...values) => db.$queryRawUnsafe(this.text(text), ...values) };
+  }
+
+  client(client: PrismaClientLike): PrismaClientLike {
+    if (!this.#rename) return client;
+    const $transaction: PrismaClientLike['$transaction'] = (run, options) =>
+      client.$transaction((tx) => run(this.queries(tx)), options);
+    return { ...this.queries(client), $transaction };
+  }
+
+  plan<Tx, Claimed, Made extends Last, Conflict>(
+    plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
+  ): TransactionPlan<Tx, Claimed, Made, Conflict> {
+    if (!this.#rename) return plan;
+    const renamed = (statement: Statement): Statement => {
+      const { text, alone } = statement;
+      return { ...statement, text: this.text(text), alone: alone && this.text(alone) };
+    };
+    return {
+      first: (isOwn) => plan.first(isOwn).map(renamed),
+      check: (rows, db) => plan.check(rows, this.queries(db)),
+      async work(tx, claimed) {
+        const made = await plan.work(tx, claimed);
+        return { ...made, last: renamed(made.last) };
+      },
+    };
+  }
 }
 
 /** Tables whose rows are written once, and numbered by a sequence or not. */

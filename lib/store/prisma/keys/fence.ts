@@ -8,31 +8,40 @@ import { drawTicket, inWindow, judgeWindow, lockTimeout, ticketOf } from './clai
 import { record } from './operate.ts';
 import { find, keyValues, recordEvent } from './read.ts';
 
-// It is alone in its transaction, so the ticket is given back at once. The lock is shared, so that two probes never meet.
-const IS_FREE = 'SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS free';
+// Both locks are shared, so that two who look never meet, and given back at once: it is alone in its transaction. Behind the
+// number of a key's ticket with all its bits turned is a probe whose row stands, and so no claim's.
+const LOOK = `
+SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS "isFree",
+       NOT pg_try_advisory_xact_lock_shared(~$1::bigint) AS "isProbed"`;
 
 // It draws no ticket, so that a claim beside it does not take the probe for a rival: it waits for this row's end, a
-// moment away. What the insert itself waits for is a claim that drew no ticket, such as an older version's.
+// moment away, and the server brings that about where the probe's process stands still. What the insert itself waits for is
+// another probe, or a claim that drew no ticket, such as an older version's.
 const PROBE = `
-WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', '50ms', true))
+WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', '50ms', true),
+                                     set_config('idle_in_transaction_session_timeout', '1s', true))
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, settled_at, expires_at)
 SELECT $1, $2, $3, $4, 'abandoned', now(), now() + interval '1 h' FROM bounded
 ON CONFLICT (tenant, principal, operation, key) DO NOTHING
-RETURNING state`;
+RETURNING pg_advisory_xact_lock(~$5::bigint) IS NOT NULL AS inserted`;
 
 /** Ends the probing transaction without a trace. */
 class Undo extends Error {}
 
-/** Finds what stands in the way of a key, by an insert that is always rolled back. */
-export async function probe(db: PrismaClientLike, id: KeyId): Promise<Probed> {
+/**
+ * Finds what stands in the way of a key, by an insert that is always rolled back. One that waits in vain looks again, twice
+ * at most: it may have waited for another probe.
+ */
+export async function probe(db: PrismaClientLike, id: KeyId, again = 2): Promise<Probed> {
   const row = await find(db, id);
   if (row) return { kind: 'existing', row };
-  const [ticket] = await db.$queryRawUnsafe<{ free: boolean }[]>(IS_FREE, ticketOf(id));
-  if (!ticket?.free) return { kind: 'locked' };
+  const [seen] = await db.$queryRawUnsafe<{ isFree: boolean; isProbed: boolean }[]>(LOOK, ticketOf(id));
+  if (!seen?.isFree) return { kind: 'locked' };
+  if (seen.isProbed) return { kind: 'absent' };
   try {
     const rival = await db.$transaction(
       async (tx: RawQueries) => {
-        const inserted = await tx.$queryRawUnsafe<unknown[]>(PROBE, ...keyValues(id));
+        const inserted = await tx.$queryRawUnsafe<unknown[]>(PROBE, ...keyValues(id), ticketOf(id));
         if (inserted.length > 0) throw new Undo();
         return await find(tx, id);
       },
@@ -42,8 +51,8 @@ export async function probe(db: PrismaClientLike, id: KeyId): Promise<Probed> {
     return rival ? { kind: 'existing', row: rival } : { kind: 'absent' };
   } catch (error) {
     if (error instanceof Undo) return { kind: 'absent' };
-    if (isLockTimeout(error)) return { kind: 'locked' };
-    throw error;
+    if (!isLockTimeout(error)) throw error;
+    return again > 0 ? await probe(db, id, again - 1) : { kind: 'locked' };
   }
 }
 

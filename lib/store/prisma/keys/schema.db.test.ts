@@ -81,7 +81,18 @@ const gaps: [string, string[], { existing: RegExp; message: RegExp }][] = [
   [
     'no migration has run',
     ['DROP TABLE idempotency_keys CASCADE'],
-    { existing: /^no keys tables of oncekit; .*idempotency_keys/, message: /Run npx oncekit init/ },
+    {
+      existing: /^no keys tables of oncekit in the search_path "\$user", public; .*idempotency_keys/,
+      message: /Run npx oncekit init/,
+    },
+  ],
+  [
+    'they are in a schema that the search_path leaves out',
+    ['CREATE SCHEMA "Kit"', 'ALTER TABLE idempotency_keys SET SCHEMA "Kit"'],
+    {
+      existing: /^no keys tables of oncekit in the search_path "\$user", public; .*idempotency_keys/,
+      message: /They are in the schema Kit\. Say tables: \{ schema: 'Kit' \} to createIdempotency/,
+    },
   ],
 ];
 

@@ -21,9 +21,13 @@ const UNMARKED =
 
 // The names are text here, so that a table that is not there is no error.
 const READ = `
-SELECT part, "table" IS NOT NULL AS is_there, obj_description("table", 'pg_class') AS mark
-  FROM (VALUES ('keys', to_regclass('${TABLES_OF.keys[0]}')), ('messaging', to_regclass('${TABLES_OF.messaging[0]}')))
-       AS marked(part, "table")`;
+SELECT part, "table" IS NOT NULL AS is_there, obj_description("table", 'pg_class') AS mark,
+       coalesce('schema ' || path[array_length(path, 1) - 1], 'search_path ' || current_setting('search_path')) AS wanted,
+       (SELECT nspname::text FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+         WHERE "table" IS NULL AND relname = path[array_length(path, 1)] AND relkind IN ('r', 'p')
+           AND has_schema_privilege(relnamespace, 'USAGE') ORDER BY 1 LIMIT 1) AS elsewhere
+  FROM (VALUES ('keys', '${TABLES_OF.keys[0]}'), ('messaging', '${TABLES_OF.messaging[0]}')) AS kit(part, called)
+ CROSS JOIN LATERAL (SELECT to_regclass(called) AS "table", parse_ident(called) AS path) AS marked`;
 
 /** The comment on a part's first table, which tells the part's version. */
 export const markOf = (version: number) => `oncekit schema ${version}`;
@@ -37,17 +41,28 @@ interface Marked {
   part: SchemaPart;
   is_there: boolean;
   mark: string | null;
+  /** The schema that our statements name, or the `search_path`. */
+  wanted: string;
+  /** Another schema, that has a table of that name. */
+  elsewhere: string | null;
 }
+
+/** What leads the kit to tables that are in another schema than it looks in. */
+export const sayTables = (schema: string) =>
+  `Say tables: { schema: '${schema}' } to createIdempotency, createAdmin, createOutbox and createInbox, and in package.json under "oncekit".`;
 
 /** `Store.readSchema`. The version is the comment on a part's first table, which the kit's migration writes. */
 export async function readSchema(db: RawQueries): Promise<SchemaState[]> {
   return (await db.$queryRawUnsafe<Marked[]>(READ)).map(stateOf);
 }
 
-function stateOf({ part, is_there: isThere, mark }: Marked): SchemaState {
+function stateOf({ part, is_there: isThere, mark, wanted, elsewhere }: Marked): SchemaState {
   const about = { part, expected: name(part, SCHEMA_VERSIONS[part]) };
-  if (!isThere)
-    return { ...about, verdict: 'missing', existing: `no ${part} tables of oncekit`, advice: migrate(part) };
+  if (!isThere) {
+    const existing = `no ${part} tables of oncekit in the ${wanted}`;
+    const moved = elsewhere && `They are in the schema ${elsewhere}. ${sayTables(elsewhere)}`;
+    return { ...about, verdict: 'missing', existing, advice: moved ?? migrate(part) };
+  }
   const version = versionOf(mark);
   const existing = name(part, version);
   if (Number.isNaN(version)) {
@@ -84,7 +99,8 @@ export async function explainSchemaError(
   const states = await read?.().catch(() => undefined);
   const state = states?.find((one) => one.part === part);
   const changed = `Somebody has changed its tables: compare them with the migration that ${INIT[part]} writes.`;
-  const advice = state ? (state.advice ?? changed) : migrate(part);
+  const unknown = `${migrate(part)} Where they are in another schema, say \`tables\`.`;
+  const advice = state ? (state.advice ?? changed) : unknown;
   return new ConfigurationError(`The database lacks a table or column that oncekit needs. ${advice}`, {
     existing: [state?.existing, serverMessage(error)].filter(Boolean).join('; '),
     expected: name(part, SCHEMA_VERSIONS[part]),

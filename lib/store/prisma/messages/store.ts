@@ -1,9 +1,8 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
 import { outside } from '../async-context.ts';
 import { assertTransaction, type PrismaClientLike, type RawQueries, type TransactionOf } from '../client.ts';
-import { ClientPool } from '../client-pool.ts';
 import { type AskOptions, askingBy, Db } from '../db.ts';
-import { renamerOf, type Tables } from '../tables.ts';
+import type { Tables } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
 import { giveBack, giveUp, markDelivered, postponeDelivery, takeHeads } from './delivery.ts';
 import { giveBackFailed, receive, recordFailure, recordMismatch, takeFailed } from './inbox.ts';
@@ -28,8 +27,7 @@ const BATCH: AskOptions = { withinMs: BATCH_MS };
  * @throws ConfigurationError for tables whose names cannot be used
  */
 export function prismaOutbox(client: PrismaClientLike, tables?: Tables): OutboxStore<RawQueries> {
-  const rename = renamerOf(tables);
-  return outboxOn(new Db({ client, rename, pool: new ClientPool(client, { rename }), part: 'messaging' }));
+  return outboxOn(new Db(client, { tables, part: 'messaging' }));
 }
 
 /** The inbox's part of the port, as the outbox's. */
@@ -37,9 +35,7 @@ export function prismaInbox<Client extends PrismaClientLike>(
   client: Client,
   tables?: Tables,
 ): InboxStore<TransactionOf<Client>> {
-  const rename = renamerOf(tables);
-  const pool = new ClientPool(client, { rename, claimsIn: 'inbox' });
-  return inboxOn(new Db({ client, rename, pool, part: 'messaging' }));
+  return inboxOn(new Db(client, { tables, part: 'messaging' }));
 }
 
 export function outboxOn(db: Db): OutboxStore<RawQueries> {

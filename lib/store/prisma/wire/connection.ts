@@ -50,9 +50,15 @@ export class TrackedConnection {
     return !pipeline && typeof processID === 'number';
   }
 
-  /** Has the server prepare a statement of the user's that comes again and again. @returns whether it does */
-  prepare(config: { text?: unknown; name?: string; submit?: unknown }): boolean {
+  /**
+   * Has the server prepare a statement of the user's that comes again and again. Only one with values: `pg` sends a text
+   * without any by the simple protocol, in which it may hold several commands, and whatever cannot be prepared.
+   *
+   * @returns whether it does
+   */
+  prepare(config: { text?: unknown; values?: readonly unknown[]; name?: string; submit?: unknown }): boolean {
     if (!this.#isDirect || typeof config.text !== 'string' || config.name !== undefined || config.submit) return false;
+    if (!config.values?.length) return false;
     const name = statementName(config.text);
     if (name === undefined) return false;
     config.name = name;

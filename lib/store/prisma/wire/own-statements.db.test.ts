@@ -3,6 +3,7 @@ import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import type { Client } from '../../../../shop/db.ts';
 import { effect } from '../../../integration/kit.fixture.ts';
 import { type Context, ended, execute, stage } from '../ambient/ambient.fixture.ts';
+import { sqlOf } from '../handler-tx.ts';
 import { storeOf } from '../prisma-harness.fixture.ts';
 import { renewStatementNames } from './user-statements.ts';
 
@@ -24,7 +25,8 @@ async function times(count: number, client: Client, handle: (context: Context) =
   return last;
 }
 
-const reading = async ({ tx }: Context) => (await tx.$queryRawUnsafe<object[]>('SELECT * FROM kept'))[0] ?? null;
+const reading = async ({ tx }: Context) =>
+  (await tx.$queryRawUnsafe<object[]>('SELECT * FROM kept WHERE $1', true))[0] ?? null;
 
 test('within executions, from the third use on; elsewhere none', async () => {
   const { client } = here.another({ max: 1 });
@@ -34,6 +36,23 @@ test('within executions, from the third use on; elsewhere none', async () => {
   expect(await kept(client)).toBe(0);
   await times(2, client, find);
   expect(await kept(client)).toBe(1);
+});
+
+test.each([
+  "SET LOCAL a.b = '1'; SET LOCAL a.c = '2'",
+  'SELECT 1; SELECT 2',
+  'CREATE TEMP TABLE many ON COMMIT DROP AS SELECT 1; DROP TABLE many',
+  '-- nothing',
+])('%j has no values, and is as often what it is without the kit: several commands in one text', async (text) => {
+  const { client } = here.another({ max: 1 });
+  for (let n = 0; n < 5; n++) {
+    const { outcome } = await execute(client, async ({ tx }) => {
+      await tx.$executeRawUnsafe(text);
+      await tx.$transaction(async (inner) => void (await inner.$executeRawUnsafe(text)));
+      await sqlOf(tx).query(text);
+    });
+    expect(outcome).toMatchObject({ ok: true });
+  }
 });
 
 test.each(['ALTER TABLE kept ADD COLUMN b int DEFAULT 2', 'ALTER TABLE kept ALTER COLUMN a TYPE text'])(
