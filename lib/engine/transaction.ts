@@ -177,7 +177,7 @@ function settingsFor(
   const what = `begin of ${operation}`;
   const given = returned<TransactionSettings>(what, said, isPlainObject, 'an object, such as { role, settings }');
   assertKnownOptions(what, given, KNOWN);
-  const { role, settings = {} } = given;
+  const { role, settings } = { settings: {}, ...given };
   // PostgreSQL takes `none` for no role at all.
   if ('role' in given && (!isText(role) || role === 'none')) throw unusable(role, 'role: the name of a role');
   if (!isPlainObject(settings)) throw unusable(settings, "settings: { 'app.tenant': scope.tenant }");
