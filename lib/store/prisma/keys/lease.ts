@@ -1,8 +1,8 @@
 import { LeaseLostError } from '../../../core/errors.ts';
 import type { KeyId } from '../../../core/scope.ts';
-import type { HeldKey, LeasedClaim, PutOff, Share } from '../../leases.ts';
-import type { KeyRow } from '../../rows.ts';
+import type { HeldKey, LeasedClaim, Leases, PutOff } from '../../leases.ts';
 import { type RawQueries, sendStatement } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import { claimValues, drawTicket, drawTickets, inWindow, lockTimeout, thingTicketOf } from './claim.ts';
 import { findSteps, KEY_COLUMNS, keyValues, NOW, type RawRow, toKeyRow } from './read.ts';
@@ -175,26 +175,19 @@ const TAKE_DUE = take(
   'true',
 );
 
-/** `Leases.takeOver`. */
-export async function takeOver(
-  db: RawQueries,
-  id: KeyId,
-  leaseMs: number,
-  early: boolean,
-): Promise<HeldKey | undefined> {
+export const takeOver: Asked<Leases<never>, 'takeOver'> = async (db, id, leaseMs, early) => {
   const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_ONE, leaseMs, ...keyValues(id), early);
   return rows[0] && (await heldOf(db, rows[0]));
-}
+};
 
-/** `Leases.takeDue`. */
-export async function takeDue(db: RawQueries, shares: readonly Share[], leaseMs: number): Promise<HeldKey[]> {
+export const takeDue: Asked<Leases<never>, 'takeDue'> = async (db, shares, leaseMs) => {
   const operations = shares.map(({ operation }) => operation);
   const limits = shares.map(({ most }) => most);
   const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_DUE, leaseMs, operations, limits);
   const taken: HeldKey[] = [];
   for (const row of rows) taken.push(await heldOf(db, row));
   return taken;
-}
+};
 
 /** Read behind the take, in a statement of its own: from there on the old executor writes no step any more. */
 async function heldOf(db: RawQueries, row: Taken): Promise<HeldKey> {
@@ -231,27 +224,18 @@ UPDATE idempotency_keys
  WHERE ${IS_HELD}
 RETURNING ${KEY_COLUMNS}`;
 
-/** `Leases.suspend`. */
-export async function suspend(db: RawQueries, held: HeldKey, put: PutOff): Promise<boolean> {
-  return await putOff(db, SUSPEND, held, put);
+export const suspend = puttingOff(SUSPEND);
+export const postpone = puttingOff(POSTPONE);
+
+function puttingOff(statement: string) {
+  return async (db: RawQueries, held: HeldKey, { pauseMs, attentionAfterMs }: PutOff): Promise<boolean> => {
+    const values = [...heldValues(held), pauseMs, attentionAfterMs];
+    const rows = await db.$queryRawUnsafe<{ needsAttention: boolean }[]>(statement, ...values);
+    return assertHeld(rows, held).needsAttention;
+  };
 }
 
-/** `Leases.postpone`. */
-export async function postpone(db: RawQueries, held: HeldKey, put: PutOff): Promise<boolean> {
-  return await putOff(db, POSTPONE, held, put);
-}
-
-async function putOff(db: RawQueries, statement: string, held: HeldKey, put: PutOff): Promise<boolean> {
-  const values = [...heldValues(held), put.pauseMs, put.attentionAfterMs];
-  return assertHeld(await db.$queryRawUnsafe<{ needsAttention: boolean }[]>(statement, ...values), held).needsAttention;
-}
-
-/** `Leases.markUnknown`. */
-export async function markUnknown(
-  db: RawQueries,
-  held: HeldKey,
-  { askAfterMs, attentionAfterMs }: { askAfterMs: number | null; attentionAfterMs: number },
-): Promise<KeyRow> {
-  const rows = await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...heldValues(held), askAfterMs, attentionAfterMs);
-  return toKeyRow(assertHeld(rows, held));
-}
+export const markUnknown: Asked<Leases<never>, 'markUnknown'> = async (db, held, how) => {
+  const values = [...heldValues(held), how.askAfterMs, how.attentionAfterMs];
+  return toKeyRow(assertHeld(await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...values), held));
+};

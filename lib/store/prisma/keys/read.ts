@@ -1,10 +1,11 @@
 import { parseKey } from '../../../core/key.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
-import type { Step } from '../../leases.ts';
+import type { Leases } from '../../leases.ts';
 import type { Claim, KeyRow } from '../../rows.ts';
-import type { KeyEvent } from '../../store.ts';
+import type { Store } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { readOnlyError } from '../errors.ts';
 
 /** The columns of a key row, in the order of `KeyRow`. */
@@ -134,11 +135,10 @@ export async function findDeciding(db: RawQueries, { thing, ...id }: KeyWithThin
 
 const THING = `SELECT thing FROM idempotency_keys WHERE ${IS_KEY}`;
 
-/** `Store.thingOf`. */
-export async function thingOf(db: RawQueries, id: KeyId): Promise<string | null> {
+export const thingOf: Asked<Store<never>, 'thingOf'> = async (db, id) => {
   const [row] = await db.$queryRawUnsafe<{ thing: string | null }[]>(THING, ...keyValues(id));
   return row?.thing ?? null;
-}
+};
 
 // Once per key: a client that repeats itself must not fill the table. Two at once may both get in, which harms nobody.
 const RECORD_EVENT = `
@@ -157,14 +157,13 @@ SELECT type, actor, detail, at
          WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4) AS happened
  ORDER BY at, id`;
 
-export async function recordEvent(db: RawQueries, id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void> {
+export const recordEvent: Asked<Store<never>, 'recordEvent'> = async (db, id, event) => {
   const detail = event.detail && JSON.stringify(event.detail);
   await db.$queryRawUnsafe(RECORD_EVENT, ...keyValues(id), event.type, event.actor, detail);
-}
+};
 
-export async function findEvents(db: RawQueries, id: KeyId): Promise<KeyEvent[]> {
-  return await db.$queryRawUnsafe<KeyEvent[]>(EVENTS, ...keyValues(id));
-}
+export const findEvents: Asked<Store<never>, 'events'> = async (db, id) =>
+  await db.$queryRawUnsafe(EVENTS, ...keyValues(id));
 
 // A yes or no, and not the row: nearly always it is as expected, and Prisma's share of reading its columns is large.
 const STANDS = `
@@ -190,10 +189,8 @@ SELECT ${STEP_COLUMNS} FROM idempotency_phases
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4
  ORDER BY position`;
 
-/** The steps of a key, in their order. */
-export async function findSteps(db: RawQueries, id: KeyId): Promise<Step[]> {
-  return await db.$queryRawUnsafe<Step[]>(STEPS, ...keyValues(id));
-}
+export const findSteps: Asked<Leases<never>, 'steps'> = async (db, id) =>
+  await db.$queryRawUnsafe(STEPS, ...keyValues(id));
 
 const HAS_STEP = `
 SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
