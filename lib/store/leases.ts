@@ -127,7 +127,7 @@ export interface Leases<Tx> {
 }
 
 /** How many keys of an operation may be taken at once. */
-export interface Share {
+interface Share {
   operation: string;
   most: number;
 }
@@ -224,7 +224,7 @@ export function isDoubtful({ sends, notExecuted }: Pick<Step, 'sends' | 'notExec
 }
 
 /** What a foreign system has refused for good. */
-export interface FinalAnswer {
+interface FinalAnswer {
   /** The refusal, in its stored form. */
   refusal: string;
   /** True: nor has any send before it done anything. */

@@ -10,6 +10,7 @@ import {
 import type { RawQueries } from '../client.ts';
 import type { Asked, Db } from '../db.ts';
 import { isOutage, outageError } from '../errors.ts';
+import { idleLimit } from '../keys/claim.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import { explain, type Last, type TransactionPlan } from '../transaction-plan.ts';
 import { truncate } from './delivery.ts';
@@ -62,10 +63,9 @@ export async function receive<Tx>(
   { timeoutMs, retentionMs, onPoint, taken }: ReceiveOptions,
 ): Promise<Receiving> {
   const { source, eventId, payloadHash } = event;
-  const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
   const claim = {
     text: CLAIM,
-    values: [source, eventId, payloadHash, retentionMs, idle, taken !== undefined],
+    values: [source, eventId, payloadHash, retentionMs, idleLimit(timeoutMs), taken !== undefined],
     mayWait: true,
   };
   const plan: TransactionPlan<Tx, true, Last, Receiving> = {
