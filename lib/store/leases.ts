@@ -160,18 +160,14 @@ export interface Opened<Tx> {
 export type Work<Tx> = (opened: Opened<Tx>) => Promise<Write>;
 
 /** A key as its executor holds it. */
-export interface HeldKey {
+export interface HeldKey extends Readonly<Pick<KeyRow, 'fencingToken' | 'schemaVersion' | 'traceParent'>> {
   readonly id: KeyId;
   readonly state: 'in_progress' | 'unknown';
-  readonly fencingToken: number;
   /** How often it was taken up, this time included. */
   readonly attempts: number;
   /** True if a person was asked to look at it before. */
   readonly needsAttention: boolean;
-  readonly schemaVersion: number;
   readonly input: Uint8Array | null;
-  /** The trace of the run that claimed it, as W3C `traceparent`; null where nobody was tracing. */
-  readonly traceParent: string | null;
   /** The steps that were there when it was taken up. */
   readonly steps: readonly Step[];
 }

@@ -1,8 +1,9 @@
 import type pg from 'pg';
+import { errorLine } from '../../core/printable.ts';
 import { PLACE } from '../../store/prisma/keys/claim-check.ts';
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import type { TriedClaim } from '../../store/store.ts';
-import { errorLine, type Queryable } from '../database.ts';
+import type { Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { isOnThisMachine } from './server.ts';
 
