@@ -39,14 +39,10 @@ export async function checkClient(
       return [check.problem(says, SAME_ADDRESS)];
     }
     const schema = tried.keyTable === null ? await closedSchema(sql, tried.user, rename) : undefined;
-    return [
-      schema
-        ? check.problem(...withoutSchema(tried.user, schema))
-        : check.problem(
-            "The app's client does not see the tables that DATABASE_URL leads to: it has another server or schema.",
-            SAME_ADDRESS,
-          ),
-    ];
+    if (schema) return [check.problem(...withoutSchema(tried.user, schema))];
+    const says =
+      "The app's client does not see the tables that DATABASE_URL leads to: it has another server or schema.";
+    return [check.problem(says, SAME_ADDRESS)];
   }
   // That the tables are missing is said by the check of the migrations.
   if (tried.keyTable === null) return [checkTransaction(tried)];

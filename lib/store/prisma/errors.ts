@@ -99,19 +99,7 @@ const UNAVAILABLE_STATES = [
 /** With these the session is over, under any SQLSTATE. Supavisor says so under XX000. */
 const SESSION_OVER = new Set(['FATAL', 'PANIC']);
 /** Prisma's codes for: not let in, cannot connect, timed out, no such database, closed the connection, pool exhausted. */
-const UNAVAILABLE_PRISMA = new Set([
-  'P1000',
-  'P1001',
-  'P1002',
-  'P1003',
-  'P1008',
-  'P1010',
-  'P1011',
-  'P1017',
-  'P2024',
-  'P2028',
-  'P2037',
-]);
+const UNAVAILABLE_PRISMA = /^P(1000|1001|1002|1003|1008|1010|1011|1017|2024|2028|2037)$/;
 /** The name that Prisma's adapter gives an error without SQLSTATE. */
 const UNAVAILABLE_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError']);
 /**
@@ -133,7 +121,7 @@ export function isUnavailable(error: unknown): boolean {
   if (SESSION_OVER.has(String(severityOf(error)))) return true;
   const state = sqlState(error);
   if (state !== undefined) return UNAVAILABLE_STATES.some((known) => state.startsWith(known));
-  if (UNAVAILABLE_KINDS.has(String(driverCause(error)?.kind)) || UNAVAILABLE_PRISMA.has(String(code))) return true;
+  if (UNAVAILABLE_KINDS.has(String(driverCause(error)?.kind)) || UNAVAILABLE_PRISMA.test(String(code))) return true;
   // Errors of the socket that Prisma's adapter does not know keep Node's own code: ENETUNREACH, EAI_AGAIN.
   if (name === 'PrismaClientKnownRequestError' && /^E[A-Z]/.test(String(code))) return true;
   return typeof message === 'string' && DEAD_CONNECTION.test(message);

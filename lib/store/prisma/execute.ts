@@ -1,7 +1,7 @@
 import { IdempotencyError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { Claim, Completion, ExecuteOptions, KeyRow } from '../rows.ts';
-import { type ExecutionResult, StoreUnavailableError } from '../store.ts';
+import { type ExecutionResult, type Probed, StoreUnavailableError } from '../store.ts';
 import { RERUNS } from './client.ts';
 import type { Db } from './db.ts';
 import {
@@ -136,12 +136,7 @@ export async function rerun<Tx>(
   how: ExecuteOptions,
 ): Promise<ExecutionResult> {
   const key = keyValues(id);
-  const plan: TransactionPlan<
-    Tx,
-    KeyRow,
-    Last & { found: KeyRow },
-    Extract<ExecutionResult, { kind: 'existing' | 'locked' }>
-  > = {
+  const plan: TransactionPlan<Tx, KeyRow, Last & { found: KeyRow }, Exclude<Probed, { kind: 'absent' }>> = {
     first: () => [{ text: LOCK, values: key, mayWait: true }],
     check([stored]) {
       if (!stored) return { conflict: { kind: 'locked' } };

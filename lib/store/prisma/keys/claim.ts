@@ -94,15 +94,8 @@ export async function judgeWindow(db: RawQueries, window: KeyWindow): Promise<'o
 
 const NO_LEASE = { columns: '', values: '' };
 
-interface ClaimParts {
-  /** The CTEs before the INSERT, and where `drawn` comes from. */
-  before?: string;
-  from?: string;
-  returning?: string;
-  /** The parameter of the thing. */
-  thing?: string;
-  lease?: typeof NO_LEASE;
-}
+/** What a claim has besides: CTEs before it, which `drawn` comes `from`, the parameter of its `thing`, the columns of a lease. */
+type ClaimParts = Partial<Record<'before' | 'from' | 'returning' | 'thing', string>> & { lease?: typeof NO_LEASE };
 
 /**
  * The claim of a transaction whose COMMIT is Prisma's, and of one that waits for another's: a row, completed before COMMIT.

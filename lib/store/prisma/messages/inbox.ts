@@ -63,13 +63,9 @@ export async function receive<Tx>(
   { timeoutMs, retentionMs, onPoint, taken }: ReceiveOptions,
 ): Promise<Receiving> {
   const { source, eventId, payloadHash } = event;
-  const claim = {
-    text: CLAIM,
-    values: [source, eventId, payloadHash, retentionMs, idleLimit(timeoutMs), taken !== undefined],
-    mayWait: true,
-  };
+  const values = [source, eventId, payloadHash, retentionMs, idleLimit(timeoutMs), taken !== undefined];
   const plan: TransactionPlan<Tx, true, Last, Receiving> = {
-    first: () => [claim],
+    first: () => [{ text: CLAIM, values, mayWait: true }],
     check: async ([claimed], queries) =>
       claimed ? { claimed: true } : { conflict: await findConflict(queries, event) },
     async work(tx) {
