@@ -145,7 +145,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   date: readDate,
 };
 
-/** Not an integer that a number cannot hold: as text it is refused, and not sold as another one. */
+/** Leaves an integer that a number cannot hold as it is: as text it is refused, and not sold as another one. */
 function readNumber(text: string): number | undefined {
   if (!/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text)) return undefined;
   const number = Number(text);

@@ -122,7 +122,7 @@ const LIKELY = [
 ];
 const NAMES = ['prisma', 'db', 'client', 'prismaClient', 'database', 'default'];
 
-/** undefined where no module both makes a client and exports one. */
+/** Finds the module that makes the app's client; undefined where none both makes and exports one. */
 export function findClient(tree: FileTree): ClientModule | undefined {
   const likely = LIKELY.flatMap((name) => ['', 'src/'].flatMap((src) => [`${src}${name}.ts`, `${src}${name}.tsx`]));
   for (const file of [...likely, ...filesBelow(tree, '', /(?<!\.d|\.test|\.spec)\.tsx?$/)]) {

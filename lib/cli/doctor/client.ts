@@ -129,7 +129,7 @@ async function strangersOn(sql: Queryable, rename: Rename): Promise<string[]> {
   return rows.map(({ mend }) => mend);
 }
 
-/** By the server's answer to ON CONFLICT: no unique index, one that is deferred, or none that was obeyed. */
+/** Tells by the server's answer to ON CONFLICT that there is no unique index, one that is deferred, or none that was obeyed. */
 function hasNoArbiter({ refused, ignored }: TriedClaim): boolean {
   return refused?.state === '42P10' || refused?.state === '55000' || ignored === 'unique index';
 }
