@@ -133,6 +133,7 @@ describe('H5 Retry-After', () => {
     'Sat, 21 Nov 2026 24:00:05 GMT',
     'Sat, 21 Nov 2026 16:60:05 GMT',
     'Sat, 21 Nov 2026 16:00:61 GMT',
+    'Sat, id Date',
   ])('H5 %j is ignored', (value) => {
     expect(parseRetryAfter(value, now)).toBeUndefined();
   });

@@ -69,7 +69,7 @@ export function parseRetryAfter(value: string | null, nowMs: number): number | u
  * everywhere the same. The two obsolete forms are not read.
  */
 export function parseHttpDate(value: string | null): number | undefined {
-  if (!value || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), /.test(value)) return;
+  if (!value || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), .* GMT$/.test(value)) return;
   const at = new Date(value);
   // Of all that Date takes, this form alone is written so again: 31 February would be 3 March. The weekday is not looked at.
   return at.toUTCString().slice(5) === value.slice(5) ? at.getTime() : undefined;
