@@ -98,10 +98,7 @@ interface OperateOptions {
   onErase?: OnErase<never> | undefined;
 }
 
-type Operable = Pick<
-  Store<never>,
-  'recordVerdict' | 'retryNow' | 'release' | 'fence' | 'forget' | 'acknowledge' | 'erasePrincipal' | 'record'
->;
+type Operable = Pick<Store<never>, Exclude<keyof Operations, 'resolve'> | 'recordVerdict'>;
 
 export function operationsOn(store: Operable, options: OperateOptions): Operations {
   // Each statement commits by itself, unless it is said that it does not.

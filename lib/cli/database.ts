@@ -1,9 +1,7 @@
 import pg from 'pg';
-import { settleWithin } from '../core/wait.ts';
+import { errorLine } from '../core/printable.ts';
+import { endWithin } from '../worker/pool.ts';
 import { CliError } from './command.ts';
-
-/** How long the server is waited for when a connection is closed, in milliseconds: a silent one closes nothing. */
-const GOODBYE_MS = 1000;
 
 /**
  * Opens a connection of our own, for one command. Whoever opens it closes it.
@@ -22,7 +20,7 @@ export async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<
   try {
     await client.connect();
   } catch (error) {
-    await closeDatabase(client);
+    await endWithin(client);
     throw new CliError(`No database answers at ${withoutPassword(url)}: ${errorLine(error)}.`, fixFor(error, from));
   }
   return client;
@@ -64,12 +62,6 @@ function assertAddress(url: string, from: string): void {
   );
 }
 
-/** Closes a connection. It never throws, and does not wait for a server that says nothing any more. */
-async function closeDatabase(client: pg.Client): Promise<void> {
-  const ended = client.end().catch(() => {});
-  await settleWithin(ended, GOODBYE_MS, () => {});
-}
-
 /** Opens a connection as `openDatabase` does, and closes it behind the work. */
 export async function withDatabase<Result>(
   url: string,
@@ -80,7 +72,7 @@ export async function withDatabase<Result>(
   try {
     return await work(sql);
   } finally {
-    await closeDatabase(sql);
+    await endWithin(sql);
   }
 }
 
@@ -95,13 +87,6 @@ export function withoutPassword(url: string): string {
   if (!URL.canParse(url)) return 'the address';
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
-}
-
-/** One line of a database's or a network's error. A refused connection has a code and no message. */
-export function errorLine(error: unknown): string {
-  const { message, code } = error as { message?: string; code?: string };
-  const said = (message ?? '').trim().split('\n').at(-1) || code || String(error);
-  return said.replace(/\.$/, '');
 }
 
 function fixFor(error: unknown, from: string): string {

@@ -1,10 +1,10 @@
+import { errorLine } from '../core/printable.ts';
 import { line, NEEDS, PASSES } from '../worker/passes.ts';
 import { loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from './app/loader.ts';
 import { unexportedBox } from './app/messaging-modules.ts';
 import { CliError, type Command, flag, readArgs } from './command.ts';
-import { errorLine } from './database.ts';
 
 const DOES: Record<string, string> = {
   complete: 'Finishes operations in phases that are due now: their process died, or their outcome is unknown.',

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { printable } from '../core/printable.ts';
+import { errorLine, printable } from '../core/printable.ts';
 import type { PrismaClientLike } from '../store/prisma/client.ts';
 import { driverError } from '../store/prisma/errors.ts';
 import type { Tables } from '../store/prisma/tables.ts';
@@ -8,7 +8,7 @@ import { databaseUrl, loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { tablesOf } from './app/next-app.ts';
 import { CliError } from './command.ts';
-import { errorLine, isStoreUnavailable, withDatabase } from './database.ts';
+import { isStoreUnavailable, withDatabase } from './database.ts';
 
 /** The result of a command. Not done: nothing was changed, for the reason in its words. */
 export interface CommandResult {

@@ -2,6 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decorrelatedJitter, equalJitter, fullJitter, parseHttpDate, parseRetryAfter } from './backoff.ts';
 
+const draws = fc.double({ min: 0, max: 1, noNaN: true });
+const attempts = fc.integer({ min: 1, max: 5000 });
+const bases = fc.integer({ min: 1, max: 1000 });
+
 describe('C4 full jitter', () => {
   const how = { baseMs: 20, capMs: 500 };
 
@@ -19,25 +23,14 @@ describe('C4 full jitter', () => {
   });
 
   test('C4 is a whole number between nothing and the cap, for every draw', () => {
-    const random = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 5000 }),
-        fc.integer({ min: 1, max: 1000 }),
-        fc.nat(5000),
-        random,
-        (attempt, baseMs, capMs, draw) => {
-          const delay = fullJitter(attempt, { baseMs, capMs }, draw);
-          return Number.isInteger(delay) && delay >= 0 && delay <= Math.min(capMs, baseMs * 2 ** (attempt - 1));
-        },
-      ),
+      fc.property(attempts, bases, fc.nat(5000), draws, (attempt, baseMs, capMs, draw) => {
+        const delay = fullJitter(attempt, { baseMs, capMs }, draw);
+        return Number.isInteger(delay) && delay >= 0 && delay <= Math.min(capMs, baseMs * 2 ** (attempt - 1));
+      }),
     );
   });
 });
-
-const draws = fc.double({ min: 0, max: 1, noNaN: true });
-const attempts = fc.integer({ min: 1, max: 5000 });
-const bases = fc.integer({ min: 1, max: 1000 });
 
 describe('H5 equal jitter', () => {
   test.each([
@@ -133,6 +126,7 @@ describe('H5 Retry-After', () => {
     'Sat, 21 Nov 2026 24:00:05 GMT',
     'Sat, 21 Nov 2026 16:60:05 GMT',
     'Sat, 21 Nov 2026 16:00:61 GMT',
+    'Sat, id Date',
   ])('H5 %j is ignored', (value) => {
     expect(parseRetryAfter(value, now)).toBeUndefined();
   });

@@ -50,9 +50,6 @@ function ceiling(attempt: number, { baseMs, capMs, factor = 2 }: Backoff): numbe
   return Math.min(capMs, baseMs * factor ** (attempt - 1));
 }
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-const IMF_FIXDATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z][a-z]) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/;
-
 /**
  * How long `Retry-After` asks to wait (RFC 9110, 10.2.3): whole seconds, or an IMF-fixdate. `undefined` for anything
  * else: a header that cannot be read must not decide how long we wait. A date that has passed is 0.
@@ -72,10 +69,8 @@ export function parseRetryAfter(value: string | null, nowMs: number): number | u
  * everywhere the same. The two obsolete forms are not read.
  */
 export function parseHttpDate(value: string | null): number | undefined {
-  const [, day, name = '', year, hour, minute, second] = IMF_FIXDATE.exec(value ?? '') ?? [];
-  const month = MONTHS.indexOf(name);
-  if (month === -1) return;
-  const at = new Date(Date.UTC(Number(year), month, Number(day), Number(hour), Number(minute), Number(second)));
-  // Date.UTC counts on where a field is out of range: 31 February would be 3 March. The weekday is not looked at.
-  return at.toUTCString().slice(5) === value?.slice(5) ? at.getTime() : undefined;
+  if (!value || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), .* GMT$/.test(value)) return;
+  const at = new Date(value);
+  // Of all that Date takes, this form alone is written so again: 31 February would be 3 March. The weekday is not looked at.
+  return at.toUTCString().slice(5) === value.slice(5) ? at.getTime() : undefined;
 }

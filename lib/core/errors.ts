@@ -27,7 +27,7 @@ export class ConfigurationError extends IdempotencyError {
   override readonly name = 'ConfigurationError';
 }
 
-/** By its name: a bundler may give a page and a route a copy of the class each. */
+/** Tells it by its name: a bundler may give a page and a route a copy of the class each. */
 export function isSetUpWrongly(error: unknown): error is ConfigurationError {
   return error instanceof Error && error.name === 'ConfigurationError';
 }
@@ -78,7 +78,7 @@ export class BadPayloadError extends CodedError {
   override readonly name = 'BadPayloadError';
 }
 
-/** By its name: it is thrown by routes, and a bundler may give them a copy of the class other than the engine's. */
+/** Tells it by its name: routes throw it, and a bundler may give them a copy of the class other than the engine's. */
 export function isBadPayload(error: unknown): error is BadPayloadError {
   return error instanceof Error && error.name === 'BadPayloadError';
 }

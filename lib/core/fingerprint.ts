@@ -51,7 +51,7 @@ export function matchFingerprint(
   return isSameHash(ours, stored.hash) ? 'same' : 'different';
 }
 
-/** In constant time: what the difference is must not be told by how long it takes to see it. */
+/** Compares in constant time: how long it takes must not tell what the difference is. */
 export function isSameHash(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

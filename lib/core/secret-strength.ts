@@ -102,7 +102,7 @@ function optionsBySecret(): Map<string, string> {
   return held[HELD];
 }
 
-/** Without what all secrets of a kind have in common: the prefix of webhook secrets, and the padding of base64. */
+/** Leaves out what all secrets of a kind have in common: the prefix of webhook secrets, and the padding of base64. */
 function ownPart(secret: string): string {
   return secret.replace(/^whsec_/, '').replace(/=+$/, '');
 }

@@ -130,7 +130,7 @@ interface Failure {
   tookMs: number;
 }
 
-/** Undefined: the destination has taken the event. Else why not, as far as is known: it may have taken it all the same. */
+/** Sends it once. Undefined says that the destination has taken it; a failure that it may have, for all that is known. */
 async function send(pass: Pass, held: Delivery): Promise<Failure | undefined> {
   const { leaseMs, onPoint, route } = pass;
   // Taken more often than it is tried: its relays did not live to write down what came of it.
@@ -227,7 +227,7 @@ function isBlocking({ onDead }: Route, held: Delivery): boolean {
   }
 }
 
-/** In the trace that has announced it. */
+/** The span belongs to the trace that has announced the event. */
 function spanOf({ eventId, destination, type, attempts, headers }: Delivery): SpanOptions {
   const attributes = {
     'messaging.operation.name': 'send',

@@ -32,7 +32,7 @@ export function callerLimit(limit: CallerLimit, addressHeader: string | undefine
   const strangers = counter(requests, seconds * 1000);
   const people = counter(requests, seconds * 1000);
   return {
-    /** To be asked before anything else is: who acts may be a question to the database. */
+    /** Is asked before anything else: who acts may be a question to the database. */
     byAddress({ headers }: Request, now = performance.now()): true | number {
       const address = callerAddress(headers, addressHeader);
       return address === undefined || addresses(address, now);

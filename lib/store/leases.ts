@@ -127,7 +127,7 @@ export interface Leases<Tx> {
 }
 
 /** How many keys of an operation may be taken at once. */
-export interface Share {
+interface Share {
   operation: string;
   most: number;
 }
@@ -160,18 +160,14 @@ export interface Opened<Tx> {
 export type Work<Tx> = (opened: Opened<Tx>) => Promise<Write>;
 
 /** A key as its executor holds it. */
-export interface HeldKey {
+export interface HeldKey extends Readonly<Pick<KeyRow, 'fencingToken' | 'schemaVersion' | 'traceParent'>> {
   readonly id: KeyId;
   readonly state: 'in_progress' | 'unknown';
-  readonly fencingToken: number;
   /** How often it was taken up, this time included. */
   readonly attempts: number;
   /** True if a person was asked to look at it before. */
   readonly needsAttention: boolean;
-  readonly schemaVersion: number;
   readonly input: Uint8Array | null;
-  /** The trace of the run that claimed it, as W3C `traceparent`; null where nobody was tracing. */
-  readonly traceParent: string | null;
   /** The steps that were there when it was taken up. */
   readonly steps: readonly Step[];
 }
@@ -224,7 +220,7 @@ export function isDoubtful({ sends, notExecuted }: Pick<Step, 'sends' | 'notExec
 }
 
 /** What a foreign system has refused for good. */
-export interface FinalAnswer {
+interface FinalAnswer {
   /** The refusal, in its stored form. */
   refusal: string;
   /** True: nor has any send before it done anything. */

@@ -1,6 +1,7 @@
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { NewAuditRecord } from './oversight.ts';
+import type { Claim } from './rows.ts';
 
 /**
  * Enters keys that the database has lost, in a failover or by a restore, on the word of those outside who still know them.
@@ -32,13 +33,9 @@ export interface LostKeys<Tx> {
 export type EnteredLost = 'entered' | 'existing' | 'locked' | 'held';
 
 /** A key as it is entered: to be gone on with at once, behind what is known of it; or with its answer. */
-export interface LostKey extends KeyId {
+export interface LostKey extends KeyId, Pick<Claim, 'schemaVersion' | 'retentionMs' | 'thing'> {
   /** Null where nobody knows the payload. */
   fingerprint: Fingerprint | null;
-  schemaVersion: number;
-  retentionMs: number;
-  /** The thing that it is to hold. */
-  thing?: string | undefined;
   /** `input` is sealed. */
   is: { input: Uint8Array; steps: readonly LostStep[] } | { result: string };
 }

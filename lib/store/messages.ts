@@ -151,17 +151,10 @@ export interface Delivery extends Taken, StoredEvent {
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'skipped';
 
 /** A delivery as the admin view lists it. */
-export interface DeliveryRow {
-  eventId: string;
-  destination: string;
-  aggregate: string;
-  sequence: number;
-  type: string;
+export interface DeliveryRow extends Omit<Delivery, 'fencingToken' | 'payload' | 'headers' | 'derivedKey'> {
   state: DeliveryState;
-  attempts: number;
   nextAttemptAt: Date | null;
   lastError: string | null;
-  createdAt: Date;
   settledAt: Date | null;
   /** The event that goes out before it: the first open one of its aggregate. A dead letter there blocks it. */
   waitsFor: { eventId: string; sequence: number; state: 'pending' | 'dead' } | null;
@@ -239,11 +232,8 @@ export type Receiving =
 export type InboxState = 'processed' | 'failed' | 'dead';
 
 /** A received event as the inbox remembers it. */
-export interface InboxRow {
-  source: string;
-  eventId: string;
+export interface InboxRow extends Receipt {
   state: InboxState;
-  payloadHash: Uint8Array;
   /** JSON; null where there is none, or in a list. */
   result: string | null;
   attempts: number;
@@ -272,7 +262,7 @@ export interface FoundReceived extends InboxRow {
   records: MessageRecord[];
 }
 
-export interface FailedAttempt {
+interface FailedAttempt {
   /** The payload for the next try; null where it is not kept, and only its sender can send it again. */
   payload: string | null;
   /** One pause for each attempt but the last: beyond them it is dead. */
@@ -282,12 +272,9 @@ export interface FailedAttempt {
   taken?: number | undefined;
 }
 
-export interface FailedEvent {
-  source: string;
-  eventId: string;
+/** A failed event that was taken to be run again; its attempts count this one. */
+export interface FailedEvent extends Pick<InboxRow, 'source' | 'eventId' | 'attempts'> {
   payload: string;
-  /** This one included. */
-  attempts: number;
 }
 
 /** Which received events a list shows, and from where on. */

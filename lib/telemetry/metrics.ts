@@ -1,6 +1,7 @@
 import {
   type Attributes,
   type BatchObservableResult,
+  type Counter,
   createNoopMeter,
   type Meter,
   type MeterProvider,
@@ -37,14 +38,12 @@ function instruments<I>(make: (meter: Meter) => I): () => I | undefined {
 }
 
 const ofKeys = instruments((meter) => {
+  const names = Object.keys(COUNTERS) as Counted[];
   const counter = (name: Counted) => meter.createCounter(`idempotent.${name}`, { description: COUNTERS[name] });
   const histogram = (name: string, description: string) =>
     meter.createHistogram(`idempotent.${name}`, { unit: 'ms', description });
   return {
-    counters: Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, counter(name as Counted)])) as Record<
-      Counted,
-      ReturnType<typeof counter>
-    >,
+    counters: Object.fromEntries(names.map((name) => [name, counter(name)])) as Record<Counted, Counter>,
     duration: histogram('duration', 'From the call to its outcome'),
     delay: histogram('retry.delay', 'How long the kit waits before it tries again'),
   };

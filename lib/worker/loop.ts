@@ -1,3 +1,4 @@
+import { errorLine } from '../core/printable.ts';
 import { settleWithin, sleep, untilAborted } from '../core/wait.ts';
 
 const CAP_MS = 5000;
@@ -42,7 +43,7 @@ export async function loop(options: LoopOptions): Promise<void> {
       // Aborted by shutdown, not a failure: do not log it.
       if (stopping.aborted) return;
       failures++;
-      if (failures === 1) log(`${name} fails and is tried again until it works: ${reason(error)}`);
+      if (failures === 1) log(`${name} fails and is tried again until it works: ${errorLine(error)}`);
     }
   };
   const running = new Set<Promise<void>>();
@@ -65,10 +66,4 @@ export async function loop(options: LoopOptions): Promise<void> {
 async function firstOf(attempted: Promise<void>, ms: number, stopping: AbortSignal): Promise<void> {
   const settled = () => settleWithin(attempted, ms, () => {}, { keepsAlive: false });
   await untilAborted(stopping, settled).catch(() => {});
-}
-
-/** One line. Prisma puts what matters last; a refused connection has a code and no message. */
-function reason(error: unknown): string {
-  const { message, code } = error as { message?: string; code?: string };
-  return (message ?? '').trim().split('\n').at(-1) || code || String(error);
 }

@@ -7,7 +7,7 @@ import { withTimeout } from '../store/prisma/timeouts.ts';
 /** How long a statement of the kit's or of graphile-worker's may take, in milliseconds. */
 const STATEMENT_MS = 5000;
 
-/** How long the pool's end is waited for, in milliseconds. */
+/** How long the end of connections is waited for, in milliseconds: a silent server closes nothing. */
 const GOODBYE_MS = 1000;
 
 /** How long a statement may take that is sent from here, where that is more. */
@@ -105,8 +105,8 @@ export function openPool(connectionString: string, concurrency: number): pg.Pool
   return new BoundedPool({ connectionString, max: concurrency + 4, connectionTimeoutMillis: 5000, keepAlive: true });
 }
 
-/** A job that does not end keeps its connection: it must not keep the worker. */
-export async function closePool(pool: pg.Pool): Promise<void> {
-  const ended = pool.end().catch(() => {});
+/** Ends a pool or a connection. Never throws. A job that does not end keeps its connection: it must not keep the worker. */
+export async function endWithin(connections: Pick<pg.Pool, 'end'>): Promise<void> {
+  const ended = connections.end().catch(() => {});
   await settleWithin(ended, GOODBYE_MS, () => {});
 }

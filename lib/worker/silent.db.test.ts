@@ -4,7 +4,7 @@ import { type TestDatabase, testDatabase } from '../../scripts/testing/test-data
 import { until } from '../../scripts/testing/until.ts';
 import { announce, destination, outboxOn } from '../messaging/messaging.fixture.ts';
 import { silentProxy } from '../store/prisma/wire/silent-proxy.fixture.ts';
-import { closePool, openPool } from './pool.ts';
+import { endWithin, openPool } from './pool.ts';
 import { addLetter, door, isShown, jobs, type Letter, start, within } from './worker.fixture.ts';
 
 /** A network that says nothing any more: a worker goes on by itself, on new connections, and is not restarted. */
@@ -118,7 +118,7 @@ test('an answer that has come while the process stood still counts', async () =>
 
 test('a connection may be given back twice: graphile-worker does so where it stops before LISTEN is answered', async () => {
   const pool = openPool(database.url, 1);
-  onTestFinished(() => closePool(pool));
+  onTestFinished(() => endWithin(pool));
   const again = await new Promise<() => void>((resolve) => {
     pool.connect((_, __, release) => {
       release();

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { assertTransaction, type RawQueries } from '../store/prisma/client.ts';
-import { sqlState } from '../store/prisma/errors.ts';
+import { isOfState } from '../store/prisma/errors.ts';
 
 /** The helpers of a job's handler: the part of graphile-worker's that the kit promises. */
 export interface TaskHelpers {
@@ -86,10 +86,7 @@ export async function enqueueJob<Of extends Tasks = Tasks>(tx: RawQueries, ...jo
 }
 
 /** True where the schema or its function is not there. */
-function isWithoutQueue(error: unknown): boolean {
-  const state = sqlState(error);
-  return state === '3F000' || state === '42883';
-}
+const isWithoutQueue = isOfState('3F000', '42883');
 
 function queueMissing(cause: unknown): ConfigurationError {
   return new ConfigurationError(

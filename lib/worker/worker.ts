@@ -13,7 +13,7 @@ import {
   type PassOptions,
   reap,
 } from './passes.ts';
-import { closePool, openPool } from './pool.ts';
+import { endWithin, openPool } from './pool.ts';
 import { relayLoops } from './relay.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -83,7 +83,7 @@ export function startWorker(options: WorkerOptions): Worker {
       stopping.abort();
     },
   });
-  const close = () => closePool(pool);
+  const close = () => endWithin(pool);
   const ended = untilAborted(givenUp.signal, () => Promise.all(loops))
     .then(close, close)
     .then(() => {

@@ -114,7 +114,7 @@ function addOperation(draft: Draft): Found {
   return { exported: names.camel, name: names.kebab, file };
 }
 
-/** By either of its names: keys have the one, code has the other. */
+/** Finds it by either of its names: keys have the one, code has the other. */
 function findOperation({ tree, names }: Draft): Found | undefined {
   return sourceFiles(tree)
     .filter(({ text }) => text.includes('operation'))

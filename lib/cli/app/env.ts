@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { CliError } from '../command.ts';
 
-/** As Next.js does: `.env.local` before `.env`, and what is set already wins over both. */
+/** Reads the variables as Next.js does: `.env.local` before `.env`, and what is set already wins over both. */
 export function loadEnv(root: string): void {
   for (const name of ['.env.local', '.env']) {
     const file = path.join(root, name);

@@ -55,7 +55,7 @@ export function findApp(tree: FileTree): App {
   return { src: router === 'app' ? '' : 'src/', router, packageJson };
 }
 
-/** undefined where there is none. Throws a CliError for one that cannot be read. */
+/** Reads package.json; undefined where there is none. Throws a CliError for one that cannot be read. */
 function readPackageJson(tree: FileTree): PackageJson | undefined {
   const text = tree.read('package.json');
   if (text === undefined) return undefined;

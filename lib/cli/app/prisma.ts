@@ -122,15 +122,12 @@ const LIKELY = [
 ];
 const NAMES = ['prisma', 'db', 'client', 'prismaClient', 'database', 'default'];
 
-/** undefined where no module both makes a client and exports one. */
+/** Finds the module that makes the app's client; undefined where none both makes and exports one. */
 export function findClient(tree: FileTree): ClientModule | undefined {
   const likely = LIKELY.flatMap((name) => ['', 'src/'].flatMap((src) => [`${src}${name}.ts`, `${src}${name}.tsx`]));
-  const all = () => filesBelow(tree, '', /(?<!\.d|\.test|\.spec)\.tsx?$/);
-  for (const files of [likely, all()]) {
-    for (const file of files) {
-      const exported = exportOf(tree.read(file));
-      if (exported) return { file, exported };
-    }
+  for (const file of [...likely, ...filesBelow(tree, '', /(?<!\.d|\.test|\.spec)\.tsx?$/)]) {
+    const exported = exportOf(tree.read(file));
+    if (exported) return { file, exported };
   }
   return undefined;
 }

@@ -1,8 +1,9 @@
 import type pg from 'pg';
+import { errorLine } from '../../core/printable.ts';
 import { PLACE } from '../../store/prisma/keys/claim-check.ts';
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import type { TriedClaim } from '../../store/store.ts';
-import { errorLine, type Queryable } from '../database.ts';
+import type { Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { isOnThisMachine } from './server.ts';
 
@@ -38,14 +39,10 @@ export async function checkClient(
       return [check.problem(says, SAME_ADDRESS)];
     }
     const schema = tried.keyTable === null ? await closedSchema(sql, tried.user, rename) : undefined;
-    return [
-      schema
-        ? check.problem(...withoutSchema(tried.user, schema))
-        : check.problem(
-            "The app's client does not see the tables that DATABASE_URL leads to: it has another server or schema.",
-            SAME_ADDRESS,
-          ),
-    ];
+    if (schema) return [check.problem(...withoutSchema(tried.user, schema))];
+    const says =
+      "The app's client does not see the tables that DATABASE_URL leads to: it has another server or schema.";
+    return [check.problem(says, SAME_ADDRESS)];
   }
   // That the tables are missing is said by the check of the migrations.
   if (tried.keyTable === null) return [checkTransaction(tried)];
@@ -132,7 +129,7 @@ async function strangersOn(sql: Queryable, rename: Rename): Promise<string[]> {
   return rows.map(({ mend }) => mend);
 }
 
-/** By the server's answer to ON CONFLICT: no unique index, one that is deferred, or none that was obeyed. */
+/** Tells by the server's answer to ON CONFLICT that there is no unique index, one that is deferred, or none that was obeyed. */
 function hasNoArbiter({ refused, ignored }: TriedClaim): boolean {
   return refused?.state === '42P10' || refused?.state === '55000' || ignored === 'unique index';
 }

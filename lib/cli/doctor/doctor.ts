@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { errorLine } from '../../core/printable.ts';
 import { isAnswer, isOutage } from '../../store/prisma/errors.ts';
 import { grantsTo, type Rename, renamerOf, TABLES_OF, type TableName } from '../../store/prisma/tables.ts';
 import { databaseUrl, loadEnv } from '../app/env.ts';
@@ -6,7 +7,7 @@ import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
 import { type ModulePaths, tablesOf } from '../app/next-app.ts';
 import { CliError, type Command, flag, readArgs } from '../command.ts';
-import { errorLine, type Queryable, withDatabase } from '../database.ts';
+import { type Queryable, withDatabase } from '../database.ts';
 import { type AppFacts, checkApp, checkWebhooks } from './app.ts';
 import { checkClient, checkRole } from './client.ts';
 import { checkNamed, type Finding, report, reportForTerminal } from './finding.ts';

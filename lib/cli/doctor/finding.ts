@@ -22,7 +22,7 @@ export function report(findings: readonly Finding[]): string {
   return [...lines, '', summaryOf(findings)].join('\n');
 }
 
-/** The same for a terminal, in lines of its width. What is wrong stands last, where a person looks. */
+/** Writes the same for a terminal, in lines of its width. What is wrong stands last, where a person looks. */
 export function reportForTerminal(findings: readonly Finding[], columns: number): string {
   const width = widthOf(findings);
   const indent = 'problem'.length + width + 4;

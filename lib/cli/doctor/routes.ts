@@ -192,7 +192,7 @@ export function checkOperations(sources: Source[], { operations }: LoadedApp, li
 /** An operation that gets another name where it is used. */
 const RENAMED = /\b(serverAction|routeHandler)\s*\(\s*(\w+)\s*\.\s*as\s*\(\s*(['"`])([a-z][\w.-]*)\3/g;
 
-/** As far as files tell. */
+/** Tells whether an operation is in phases, as far as files tell. */
 function isInPhases(name: string, sources: Source[]): boolean {
   const definition = new RegExp(
     `\\b${name}\\b\\s*=[^=]*?\\.\\s*operation\\b[\\s\\S]*?\\)\\s*\\.\\s*(handler|phases)\\s*\\(`,

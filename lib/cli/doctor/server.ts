@@ -95,7 +95,7 @@ function socketOf(sql: pg.Client): TlsState {
   return (sql as unknown as { connection?: { stream?: TlsState } }).connection?.stream ?? {};
 }
 
-/** By a socket of the file system, or by an address that no other machine has. */
+/** Tells whether the host is a socket of the file system, or an address that no other machine has. */
 export function isOnThisMachine(host: string): boolean {
   return host.startsWith('/') || host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

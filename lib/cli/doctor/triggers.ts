@@ -1,6 +1,7 @@
+import { errorLine } from '../../core/printable.ts';
 import { isAnswer } from '../../store/prisma/errors.ts';
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
-import { errorLine, type Queryable } from '../database.ts';
+import type { Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { type KitSql, type KitTrigger, RUN_SQL, scriptOf, statementFor } from './kit-sql.ts';
 

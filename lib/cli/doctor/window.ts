@@ -36,12 +36,12 @@ function saidOf(name: string, call: string): Duration | 'unknown' | undefined {
 }
 
 // The newest and those that go first. Rows of operations in phases are kept longer, which does not matter here.
-const COLUMNS = 'key, secret_id, minted_at, claimed_at, expires_at';
+const COLUMNS = `key, secret_id AS "secretId", minted_at AS "mintedAt", claimed_at AS "claimedAt", expires_at AS "expiresAt"`;
 const KEPT = `(SELECT ${COLUMNS} FROM idempotency_keys ORDER BY claimed_at DESC LIMIT 1000)
   UNION ALL
   (SELECT ${COLUMNS} FROM idempotency_keys WHERE expires_at > clock_timestamp() ORDER BY expires_at LIMIT 1000)`;
 
-type KeptRow = Pick<RawRow, 'key' | 'secret_id' | 'minted_at' | 'claimed_at' | 'expires_at'>;
+type KeptRow = Pick<RawRow, 'key' | 'secretId' | 'mintedAt' | 'claimedAt' | 'expiresAt'>;
 
 /**
  * Checks that every row outlives the time in which its key may come again (K5). A window that was raised together with
@@ -80,7 +80,7 @@ export async function checkWindow(sql: Queryable, window: Window | 'unreadable')
 }
 
 function keptMs(row: KeptRow): number {
-  return row.expires_at.getTime() - Math.max(row.claimed_at.getTime(), mintedAtOf(row)?.getTime() ?? 0);
+  return row.expiresAt.getTime() - Math.max(row.claimedAt.getTime(), mintedAtOf(row)?.getTime() ?? 0);
 }
 
 function hours(ms: number): string {

@@ -127,7 +127,7 @@ function importsOf(boxes: FoundBox[], specifierOf: (file: string) => string): Bo
   return byModule;
 }
 
-/** Of a cron route that is given more than a plain name nothing can be told. */
+/** True of a cron route that is given `idempotency` alone. Of one that is given more than a plain name nothing can be told. */
 export function drivesKeysAlone(text: string | undefined): boolean {
   return /^\s*idempotency\s*,/.test(callAt(withoutComments(text ?? ''), 'cronRoute') ?? '');
 }
@@ -154,7 +154,7 @@ export function planAdapter(tree: FileTree, { packageJson }: App, client: Client
   };
 }
 
-/** In any file, for the adapter need not be made beside the client. */
+/** Looks for the kit's adapter in any file, for it need not be made beside the client. */
 function isThere(tree: FileTree): boolean {
   const mentions = /\boncekitPool\s*\(|['"]oncekit\/adapter-pg['"]/;
   return sourceFiles(tree).some(({ text }) => text.includes('oncekit') && mentions.test(withoutComments(text)));
@@ -169,7 +169,7 @@ export function planAdapterRemoval(tree: FileTree): Pick<Plan, 'writes'> {
   return { writes };
 }
 
-/** undefined where it is not imported in plain form, or in another form as well. */
+/** Puts one module's name in the place of another; undefined where it is not imported in plain form, or in another form as well. */
 function exchanged(source: string, from: string, to: string): string | undefined {
   const mentions = withoutComments(source).split(from).length - 1;
   // Positions are those of the source; strings and comments are empty, so that what is found is an import.

@@ -40,7 +40,7 @@ export function planModels(prisma: PrismaSchema, kit: KitFiles, parts: SchemaPar
   return plan;
 }
 
-/** undefined: it is there. A sentence: it is there in another form. */
+/** Plans the models of one part. Undefined says that they are there, a sentence that they are there in another form. */
 function planPart(prisma: PrismaSchema, part: SchemaPart, models: string): FileWrite | string | undefined {
   const block = blockOf(part, models);
   for (const { file, content } of prisma.files) {

@@ -202,7 +202,7 @@ function due(at: Date | null): string {
   return ms <= 0 ? 'due now' : `due in ${span(ms)}`;
 }
 
-/** Without destinations and sources: all that a person does here happens in the database. */
+/** Makes one without destinations and sources: all that a person does here happens in the database. */
 export function bareMessagesAdmin(prisma: PrismaClientLike, tables?: Tables) {
   const kit = { prisma, ...(tables && { tables }) };
   return createMessagesAdmin({ outbox: createOutbox({ ...kit, destinations: [] }), inbox: createInbox(kit) });

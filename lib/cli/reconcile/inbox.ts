@@ -1,6 +1,7 @@
 import type pg from 'pg';
+import { errorLine } from '../../core/printable.ts';
 import { CliError, UsageError } from '../command.ts';
-import { errorLine, isCutShort, withDatabase, withoutPassword } from '../database.ts';
+import { isCutShort, withDatabase, withoutPassword } from '../database.ts';
 
 /** An event that a consumer has received, and that an intent announced: its id says so (a UUID of version 8). */
 export interface ConsumerEvent {

@@ -142,7 +142,7 @@ function enteredLine({ key }: NamedKey, entered: EnteredKey): string {
   return printable(`${key}: ${what()}`);
 }
 
-/** The same for a script. */
+/** Returns the same for a script. */
 export function figures(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[]) {
   return {
     keys: keys.map((each) => {

@@ -63,7 +63,7 @@ const MAX_AHEAD_BYTES = 1_048_576;
 /** What a chunk takes besides its bytes, at a guess: it may have one. */
 const CHUNK_BYTES = 200;
 
-/** Until its end, or as far as it may be kept. The rest comes as its caller reads it. */
+/** Reads a body to its end, or as far as it may be kept. The rest comes as its caller reads it. */
 async function readAhead({ body }: Response): Promise<void> {
   const reader = body?.getReader();
   for (let left = MAX_AHEAD_BYTES; reader && left > 0; ) {

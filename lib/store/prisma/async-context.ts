@@ -77,7 +77,7 @@ export function enableContexts(): void {
   shared[WITHIN] ??= new AsyncLocalStorage();
 }
 
-/** The same, for a pool that is wrapped, or about to be. */
+/** Does the same for a pool that is wrapped, or about to be. */
 export function expectPool(): void {
   enableContexts();
   shared[POOLS] = true;

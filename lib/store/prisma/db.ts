@@ -250,6 +250,11 @@ class Deadline {
   }
 }
 
+/** A function of the port as a question: it is given the database first, and what the port says behind it. */
+export type Asked<Port, Name extends keyof Port> = Port[Name] extends (...args: infer Args) => infer Answer
+  ? (db: RawQueries, ...args: Args) => Answer
+  : never;
+
 /** Makes a function of the port of a question: it is asked outside of any transaction of the user's. */
 export const askingBy =
   (db: Db) =>

@@ -31,15 +31,20 @@ function severityOf(error: unknown): unknown {
   return driverCause(error)?.severity;
 }
 
+/** Tells errors by what the server calls them. */
+export const isOfState =
+  (...states: string[]) =>
+  (error: unknown): boolean =>
+    states.includes(sqlState(error) ?? '');
+
 /** True where another's uncommitted claim kept its lock for all of `lock_timeout`. */
-export function isLockTimeout(error: unknown): boolean {
-  return sqlState(error) === '55P03';
-}
+export const isLockTimeout = isOfState('55P03');
+
+const isSerializationFailure = isOfState('40001', '40P01');
 
 /** True for a serialization failure or a deadlock: run again, the transaction may go through. */
 export function isConflict(error: unknown): boolean {
-  const state = sqlState(error);
-  return state === '40001' || state === '40P01' || (error as { code?: unknown } | null)?.code === 'P2034';
+  return isSerializationFailure(error) || (error as { code?: unknown } | null)?.code === 'P2034';
 }
 
 /** Thrown where a statement that had to change a row found none, and has not failed by itself. */
@@ -53,19 +58,13 @@ export function isNoRowsChanged(error: unknown): boolean {
 }
 
 /** True where a text was no number: the completion's way to say that its transaction is not the one of the claim. */
-export function isInvalidNumber(error: unknown): boolean {
-  return sqlState(error) === '22P02';
-}
+export const isInvalidNumber = isOfState('22P02');
 
 /** True where a statement names a schema, a table or a column that is not there. */
-export function isMissingSchema(error: unknown): boolean {
-  return ['3F000', '42P01', '42703'].includes(sqlState(error) ?? '');
-}
+export const isMissingSchema = isOfState('3F000', '42P01', '42703');
 
 /** True where the role may not do what the kit's statement does, or there is no unique index for its ON CONFLICT. */
-export function isSetupFault(error: unknown): boolean {
-  return ['42501', '42P10'].includes(sqlState(error) ?? '');
-}
+export const isSetupFault = isOfState('42501', '42P10');
 
 /** The server's message, where it gave one. Of a missing table or column it holds names alone. */
 export function serverMessage(error: unknown): string | undefined {
@@ -74,9 +73,7 @@ export function serverMessage(error: unknown): string | undefined {
 }
 
 /** True where the server no longer knows a prepared statement, knows another of that name, or would answer in other columns. */
-export function isStalePreparedStatement(error: unknown): boolean {
-  return ['26000', '42P05', '0A000'].includes(sqlState(error) ?? '');
-}
+export const isStalePreparedStatement = isOfState('26000', '42P05', '0A000');
 
 /** The error of the server or the socket, in the form that Prisma's adapter gives it: inside one of Prisma's, or by itself. */
 function driverCause(error: unknown): Cause | undefined {
@@ -102,19 +99,7 @@ const UNAVAILABLE_STATES = [
 /** With these the session is over, under any SQLSTATE. Supavisor says so under XX000. */
 const SESSION_OVER = new Set(['FATAL', 'PANIC']);
 /** Prisma's codes for: not let in, cannot connect, timed out, no such database, closed the connection, pool exhausted. */
-const UNAVAILABLE_PRISMA = new Set([
-  'P1000',
-  'P1001',
-  'P1002',
-  'P1003',
-  'P1008',
-  'P1010',
-  'P1011',
-  'P1017',
-  'P2024',
-  'P2028',
-  'P2037',
-]);
+const UNAVAILABLE_PRISMA = /^P(1000|1001|1002|1003|1008|1010|1011|1017|2024|2028|2037)$/;
 /** The name that Prisma's adapter gives an error without SQLSTATE. */
 const UNAVAILABLE_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError']);
 /**
@@ -136,7 +121,7 @@ export function isUnavailable(error: unknown): boolean {
   if (SESSION_OVER.has(String(severityOf(error)))) return true;
   const state = sqlState(error);
   if (state !== undefined) return UNAVAILABLE_STATES.some((known) => state.startsWith(known));
-  if (UNAVAILABLE_KINDS.has(String(driverCause(error)?.kind)) || UNAVAILABLE_PRISMA.has(String(code))) return true;
+  if (UNAVAILABLE_KINDS.has(String(driverCause(error)?.kind)) || UNAVAILABLE_PRISMA.test(String(code))) return true;
   // Errors of the socket that Prisma's adapter does not know keep Node's own code: ENETUNREACH, EAI_AGAIN.
   if (name === 'PrismaClientKnownRequestError' && /^E[A-Z]/.test(String(code))) return true;
   return typeof message === 'string' && DEAD_CONNECTION.test(message);
@@ -156,9 +141,7 @@ function isSocketError(error: unknown): boolean {
 }
 
 /** Tells whether the transaction may not write: a standby, perhaps after a failover, or `default_transaction_read_only`. */
-export function isReadOnly(error: unknown): boolean {
-  return sqlState(error) === '25006';
-}
+export const isReadOnly = isOfState('25006');
 
 /** The error of a transaction that may not write, in words; other errors as they are. */
 export function explainReadOnly(error: unknown): unknown {

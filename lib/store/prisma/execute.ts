@@ -1,7 +1,7 @@
 import { IdempotencyError, LeaseLostError } from '../../core/errors.ts';
 import type { KeyId } from '../../core/scope.ts';
 import type { Claim, Completion, ExecuteOptions, KeyRow } from '../rows.ts';
-import { type ExecutionResult, StoreUnavailableError } from '../store.ts';
+import { type ExecutionResult, type Probed, StoreUnavailableError } from '../store.ts';
 import { RERUNS } from './client.ts';
 import type { Db } from './db.ts';
 import {
@@ -118,7 +118,7 @@ export async function confirmCommit(db: Db, expected: KeyRow, withinMs: number):
 // The lock prevents this: two calls find the same unreadable result, and both run. The setting ends with the transaction:
 // it tells `enqueue` that an event of this intent which is there already is of an earlier execution, and no mistake.
 const LOCK = `
-SELECT ${KEY_COLUMNS}, set_config('${RERUNS}', 'on', true), ${LEVEL} FROM idempotency_keys
+SELECT ${KEY_COLUMNS}, set_config('${RERUNS}', 'on', true) AS reruns, ${LEVEL} FROM idempotency_keys
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = 'succeeded'
    FOR UPDATE`;
 
@@ -136,16 +136,12 @@ export async function rerun<Tx>(
   how: ExecuteOptions,
 ): Promise<ExecutionResult> {
   const key = keyValues(id);
-  const plan: TransactionPlan<
-    Tx,
-    KeyRow,
-    Last & { found: KeyRow },
-    Extract<ExecutionResult, { kind: 'existing' | 'locked' }>
-  > = {
+  const plan: TransactionPlan<Tx, KeyRow, Last & { found: KeyRow }, Exclude<Probed, { kind: 'absent' }>> = {
     first: () => [{ text: LOCK, values: key, mayWait: true }],
     check([stored]) {
       if (!stored) return { conflict: { kind: 'locked' } };
-      const row = toKeyRow(stored as RawRow);
+      const { reruns: _, level: __, ...raw } = stored as RawRow & Record<'reruns' | 'level', string>;
+      const row = toKeyRow(raw);
       // An answer that a person has erased is not made again, not even by work that does no harm twice.
       const isUpToDate = row.result === null || row.schemaVersion >= id.schemaVersion;
       return isUpToDate ? { conflict: { kind: 'existing', row } } : { claimed: row };

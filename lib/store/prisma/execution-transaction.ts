@@ -15,7 +15,7 @@ import {
 const LEFT_MS = 5 * 60_000;
 
 /** A query of a `tx` that Prisma has made, and sends once it is awaited. */
-export interface MadeQuery {
+interface MadeQuery {
   /** Model and method, as in `order.create`. */
   method: string;
   isWrite: boolean;

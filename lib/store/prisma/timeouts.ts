@@ -51,16 +51,13 @@ export function withTimeout<T>(
       lookedAt = now;
       looking = setInterval(look, LOOK_EVERY_MS);
     }
-    promise.then(
-      (value) => {
+    const inTime =
+      <Given>(settle: (given: Given) => void) =>
+      (given: Given) => {
         waits.delete(wait);
-        resolve(value);
-      },
-      (error) => {
-        waits.delete(wait);
-        reject(error);
-      },
-    );
+        settle(given);
+      };
+    promise.then(inTime(resolve), inTime(reject));
   });
 }
 

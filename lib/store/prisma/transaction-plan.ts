@@ -9,6 +9,7 @@ import {
   isLockTimeout,
   isMissingSchema,
   isNoRowsChanged,
+  isOfState,
   isOutage,
   isReadOnly,
   isSetupFault,
@@ -113,6 +114,13 @@ interface Rule {
   why?: RollbackReason;
 }
 
+/** True where a row of that key is there already. */
+const isUniqueViolation = isOfState('23505');
+/** True where an earlier statement of the transaction failed, so that this one was not even tried. */
+const isAbortedTransaction = isOfState('25P02');
+/** True where somebody had left a transaction open on the connection. ROLLBACK has ended that. */
+const isTransactionLeftOpen = isOfState('25001');
+
 const ALWAYS: readonly Stage[] = ['claim', 'run', 'completion', 'commit'];
 /** The kit's own statements: a failure of the socket can be nobody else's there. In the handler it may be another service's. */
 const OURS: readonly Stage[] = ['claim', 'completion', 'commit'];
@@ -145,21 +153,6 @@ export function classify(error: unknown, stage: Stage): Classified {
     means: rules.find(({ means }) => means)?.means ?? 'other',
     why: rules.find(({ why }) => why)?.why ?? 'error',
   };
-}
-
-/** True where a row of that key is there already. */
-function isUniqueViolation(error: unknown): boolean {
-  return sqlState(error) === '23505';
-}
-
-/** True where an earlier statement of the transaction failed, so that this one was not even tried. */
-function isAbortedTransaction(error: unknown): boolean {
-  return sqlState(error) === '25P02';
-}
-
-/** True where somebody had left a transaction open on the connection. ROLLBACK has ended that. */
-function isTransactionLeftOpen(error: unknown): boolean {
-  return sqlState(error) === '25001';
 }
 
 /**

@@ -188,14 +188,9 @@ export function shown({ status, text }: EndpointAnswer): string {
 }
 
 /** The abilities of a target that a case may need. */
-type Optional =
-  | 'otherHeaders'
-  | 'invalidBody'
-  | 'refusedBody'
-  | 'otherPath'
-  | 'otherOperation'
-  | 'statusPath'
-  | 'mintKey';
+type Optional = {
+  [Name in keyof ConformanceTarget]-?: undefined extends ConformanceTarget[Name] ? Name : never;
+}[keyof ConformanceTarget];
 
 /** One rule of the contract, seen from outside. */
 export interface ConformanceCase {

@@ -130,7 +130,7 @@ export class AmbientTransaction extends ExecutionTransaction implements OwnConte
     return this.nested ? this.#sendBehind(query, isKept) : this.begun.queue.send(query, this.#mayGo, isKept);
   }
 
-  /** Of a branch beside an open savepoint: on the wire now, it would be rolled back with what it is no part of. */
+  /** Sends a query of a branch beside an open savepoint: on the wire now, it would be rolled back with what it is no part of. */
   async #sendBehind(query: () => Promise<unknown>, isKept: boolean): Promise<unknown> {
     while (this.nested) await this.nested;
     this.assertOpen();
@@ -175,7 +175,7 @@ function beginIn(going: Set<Promise<void>>): () => void {
   };
 }
 
-/** As `pg` answers: a promise, or nothing where there is a callback. */
+/** Answers as `pg` does: by a promise, or by the callback where there is one. */
 function answerAs(args: never[], ask: (args: never[]) => Promise<unknown>): unknown {
   const callback = args.at(-1) as unknown;
   if (typeof callback !== 'function') return rejecting(ask, args);

@@ -92,6 +92,11 @@ export async function judgeWindow(db: RawQueries, window: KeyWindow): Promise<'o
   return rows[0]?.verdict ?? 'open';
 }
 
+const NO_LEASE = { columns: '', values: '' };
+
+/** What a claim has besides: CTEs before it, which `drawn` comes `from`, the parameter of its `thing`, the columns of a lease. */
+type ClaimParts = Partial<Record<'before' | 'from' | 'returning' | 'thing', string>> & { lease?: typeof NO_LEASE };
+
 /**
  * The claim of a transaction whose COMMIT is Prisma's, and of one that waits for another's: a row, completed before COMMIT.
  * The caller whose INSERT succeeds executes; the unique index is the only arbiter.
@@ -113,11 +118,14 @@ export async function judgeWindow(db: RawQueries, window: KeyWindow): Promise<'o
  *
  * With a `thing` two unique indexes decide, so ON CONFLICT names none: another key of the thing is met like another claim.
  */
-const claim = (before: string, from: string, drawn: string, returning: string, thing = '') => `${before}
+const claim = (
+  drawn: string,
+  { before = '', from = '', returning = '', thing = '', lease = NO_LEASE }: ClaimParts,
+) => `${before}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                              schema_version, minted_at, claimed_at, expires_at, trace_parent${thing && ', thing'})
+                              schema_version, minted_at, claimed_at, expires_at, trace_parent${lease.columns}${thing && ', thing'})
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
-       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms', $14${thing && `, ${thing}`}
+       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms', $14${lease.values}${thing && `, ${thing}`}
   ${from}
  WHERE ${drawn}
    AND ${inWindow('$9', '$10')}
@@ -125,24 +133,24 @@ ON CONFLICT ${thing ? '' : '(tenant, principal, operation, key) '}DO NOTHING
 RETURNING ${epochMs('claimed_at')} AS "claimedAtMs", ${epochMs('expires_at')} AS "expiresAtMs",
           set_config('idle_in_transaction_session_timeout', $13, true) AS idle, ${LEVEL}${returning}`;
 
-const waiting = (timeout: string, drawn: string, thing?: string) =>
-  claim(
-    `
+/** The same where it may wait, for as long as the parameter `timeout` says; with a lease in `lease.ts`. */
+export const claimWaiting = (timeout: string, drawn: string, how: Pick<ClaimParts, 'thing' | 'lease'> = {}) =>
+  claim('drawn', {
+    ...how,
+    before: `
 WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
      bounded AS MATERIALIZED (SELECT set_config('lock_timeout', ${timeout}, true) FROM before),
      ticket AS MATERIALIZED (SELECT ${drawn} AS drawn FROM bounded)`,
-    'FROM ticket',
-    'drawn',
-    `,
+    from: 'FROM ticket',
+    returning: `,
           set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`,
-    thing,
-  );
+  });
 
-const CLAIM_WAITING = waiting('$15', 'pg_advisory_xact_lock($12::bigint) IS NOT NULL');
-const CLAIM_AT_ONCE = claim('', '', 'pg_try_advisory_xact_lock($12::bigint)', '');
+const CLAIM_WAITING = claimWaiting('$15', 'pg_advisory_xact_lock($12::bigint) IS NOT NULL');
+const CLAIM_AT_ONCE = claim('pg_try_advisory_xact_lock($12::bigint)', {});
 
-const CLAIM_THING_WAITING = waiting('$17', drawTickets('$12', '$16', 'true'), '$15');
-const CLAIM_THING_AT_ONCE = claim('', '', tryBoth('$12', '$16'), '', '$15');
+const CLAIM_THING_WAITING = claimWaiting('$17', drawTickets('$12', '$16', 'true'), { thing: '$15' });
+const CLAIM_THING_AT_ONCE = claim(tryBoth('$12', '$16'), { thing: '$15' });
 
 /**
  * The claim of a transaction of the kit's own, which nearly every claim is. It writes nothing: nobody could see the row
@@ -173,8 +181,12 @@ const LOOK = look();
 const DRAW_BOTH = draw(tryBoth('$1', '$2'));
 const LOOK_FOR_THING = look('$8');
 
-/** Parameters 1 to 12 of every claim; its own come behind them. */
-export function claimValues(claim: Claim) {
+/**
+ * Parameters 1 to 14 of every claim that writes a row; its own come behind them.
+ *
+ * @param holdMs how long the transaction may be idle before the server ends it
+ */
+export function claimValues(claim: Claim, holdMs: number) {
   const { hash, version, secretId } = claim.fingerprint;
   return [
     ...keyValues(claim),
@@ -186,8 +198,13 @@ export function claimValues(claim: Claim) {
     claim.windowMs,
     claim.retentionMs,
     ticketOf(claim),
+    idleLimit(holdMs),
+    claim.traceParent ?? null,
   ] as const;
 }
+
+/** Writes how long a transaction may be idle, with a second more, in which the kit ends it itself. */
+export const idleLimit = (holdMs: number) => `${Math.ceil(holdMs) + 1000}ms`;
 
 /** A key that is this execution's. */
 export interface Claimed {
@@ -204,11 +221,10 @@ export interface Claimed {
  * @param writesOnce whether the completion writes the row: where nobody but the kit sends COMMIT, under READ COMMITTED
  */
 export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolean): Statement[] {
-  const idle = `${Math.ceil(holdMs) + 1000}ms`;
   const { thing } = claim;
   if (writesOnce && claim.waitMs <= 0) {
     const { mintedAt, windowMs } = claim;
-    const look = [...keyValues(claim), mintedAt && timestamp(mintedAt), windowMs, idle];
+    const look = [...keyValues(claim), mintedAt && timestamp(mintedAt), windowMs, idleLimit(holdMs)];
     if (thing === undefined) {
       return [
         { text: DRAW, values: [ticketOf(claim)] },
@@ -220,7 +236,7 @@ export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolea
       { text: LOOK_FOR_THING, values: [...look, thing] },
     ];
   }
-  const values = [...claimValues(claim), idle, claim.traceParent ?? null];
+  const values = claimValues(claim, holdMs);
   const [atOnce, waiting] =
     thing === undefined ? [CLAIM_AT_ONCE, CLAIM_WAITING] : [CLAIM_THING_AT_ONCE, CLAIM_THING_WAITING];
   const whole = thing === undefined ? values : [...values, thing, thingTicketOf(claim, thing)];

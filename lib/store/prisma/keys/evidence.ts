@@ -1,6 +1,6 @@
-import type { KeyId } from '../../../core/scope.ts';
-import type { LateAnswer, SeenCall, Verdict } from '../../leases.ts';
+import type { Leases } from '../../leases.ts';
 import type { RawQueries } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { AUDIT } from './operate.ts';
 import { IS_KEY, keyValues, NOW } from './read.ts';
 
@@ -88,20 +88,14 @@ const LATE_ANSWER = hear({
   flags: { due: 'needs_attention', settled: `($7::boolean AND step IS NOT NULL)` },
 });
 
-/** `Leases.recordEvidence`. Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
-export async function recordEvidence(tx: RawQueries, id: KeyId, said: string, actor: string): Promise<boolean> {
-  const rows = await tx.$queryRawUnsafe<unknown[]>(EVIDENCE, ...keyValues(id), said, actor);
-  return rows.length > 0;
-}
+/** Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
+export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, id, said, actor) =>
+  (await tx.$queryRawUnsafe<unknown[]>(EVIDENCE, ...keyValues(id), said, actor)).length > 0;
 
-/** `Leases.recordLateAnswer`. */
-export async function recordLateAnswer(
-  db: RawQueries,
-  id: KeyId,
-  { step, token, isResult }: LateAnswer,
-): Promise<void> {
+export const recordLateAnswer: Asked<Leases<never>, 'recordLateAnswer'> = async (db, id, answer) => {
+  const { step, token, isResult } = answer;
   await db.$queryRawUnsafe(LATE_ANSWER, ...keyValues(id), step, `${token}`, isResult);
-}
+};
 
 // A verdict is about this (ADR 57). To be asked about again changes nothing of it; to be sent again, judged or heard of does.
 // Sends by their number and the time of the last: after a failover that has lost some, the number comes again.
@@ -148,13 +142,13 @@ SELECT CASE WHEN EXISTS (SELECT FROM judged) THEN 'recorded'
 const TRIES = 5;
 
 /** The revision that a verdict would be compared with now; empty where there is no key. */
-export async function findRevision(db: RawQueries, id: KeyId): Promise<string> {
+export const findRevision: Asked<Leases<never>, 'revision'> = async (db, id) => {
   const rows = await db.$queryRawUnsafe<{ revision: string }[]>(FIND_REVISION, ...keyValues(id));
   return rows[0]?.revision ?? '';
-}
+};
 
 /** Records the verdict where the call is still of the revision that the person saw. False: it is not, and nothing is written. */
-export async function recordVerdict(db: RawQueries, id: SeenCall, verdict: Verdict, actor: string): Promise<boolean> {
+export const recordVerdict: Asked<Leases<never>, 'recordVerdict'> = async (db, id, verdict, actor) => {
   const reference = verdict.kind === 'succeeded' ? verdict.reference : null;
   const values = [...keyValues(id), id.revision, verdict.kind, reference, actor];
   for (let tries = 1; tries <= TRIES; tries++) {
@@ -162,4 +156,4 @@ export async function recordVerdict(db: RawQueries, id: SeenCall, verdict: Verdi
     if (row.outcome !== 'again') return row.outcome === 'recorded';
   }
   return false;
-}
+};

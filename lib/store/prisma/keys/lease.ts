@@ -1,10 +1,10 @@
 import { LeaseLostError } from '../../../core/errors.ts';
 import type { KeyId } from '../../../core/scope.ts';
-import type { HeldKey, LeasedClaim, PutOff, Share } from '../../leases.ts';
-import type { KeyRow } from '../../rows.ts';
+import type { HeldKey, LeasedClaim, Leases, PutOff } from '../../leases.ts';
 import { type RawQueries, sendStatement } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import { claimValues, drawTicket, drawTickets, inWindow, lockTimeout, thingTicketOf } from './claim.ts';
+import { claimValues, claimWaiting, drawTicket, drawTickets, idleLimit, lockTimeout, thingTicketOf } from './claim.ts';
 import { findSteps, KEY_COLUMNS, keyValues, NOW, type RawRow, toKeyRow } from './read.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `heldValues`. */
@@ -50,7 +50,7 @@ export async function renew(db: RawQueries, held: HeldKey, leaseMs: number, idle
 
 /** The same, to be sent with BEGIN: a row, or none where somebody else has the key. */
 export function renewStatement(held: HeldKey, leaseMs: number, idleMs: number): Statement {
-  return { text: RENEW, values: [...heldValues(held), leaseMs, `${Math.ceil(idleMs) + 1000}ms`], mayWait: true };
+  return { text: RENEW, values: [...heldValues(held), leaseMs, idleLimit(idleMs)], mayWait: true };
 }
 
 /** Fails where the rows of this name are none: COMMIT may be behind the statement on the wire, and must roll back. */
@@ -74,41 +74,21 @@ export function leaseLost({ state, fencingToken, id }: Pick<HeldKey, 'state' | '
 // The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
 // long the claim counts once it is committed: the work behind it lies partly outside the database. The completer looks at
 // it when the lease is over. The statement itself puts `lock_timeout` back, for phases with locks of their own follow.
-const beginning = (drawn: string, thing = '') => `
-WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout),
-     bounded AS MATERIALIZED (SELECT set_config('lock_timeout', $13, true) FROM before),
-     ticket AS MATERIALIZED (SELECT ${drawn} AS drawn FROM bounded)
-INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                              schema_version, minted_at, claimed_at, expires_at, lease_until, next_attempt_at, input,
-                              trace_parent, fencing_token${thing && ', thing'})
-SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
-       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms',
-       clock_timestamp() + $15::float8 * interval '1 ms', clock_timestamp() + $15::float8 * interval '1 ms', $16::bytea,
-       $17, $19::int${thing && `, ${thing}`}
-  FROM ticket
- WHERE drawn
-   AND ${inWindow('$9', '$10')}
-ON CONFLICT ${thing ? '' : '(tenant, principal, operation, key) '}DO NOTHING
-RETURNING set_config('idle_in_transaction_session_timeout', $18, true) AS idle, ${LEVEL},
-          set_config('lock_timeout', (SELECT lock_timeout FROM before), true) AS restored`;
+const lease = {
+  columns: ', lease_until, next_attempt_at, input, fencing_token',
+  values: `,
+       clock_timestamp() + $17::float8 * interval '1 ms', clock_timestamp() + $17::float8 * interval '1 ms', $18::bytea,
+       $19::int`,
+};
 
-const BEGIN = beginning(drawTicket('$12', '$14'));
-/** With a thing two unique indexes decide, so ON CONFLICT names none. */
-const BEGIN_WITH_THING = beginning(drawTickets('$12', '$21', '$14'), '$20');
+const BEGIN = claimWaiting('$15', drawTicket('$12', '$16'), { lease });
+const BEGIN_WITH_THING = claimWaiting('$15', drawTickets('$12', '$21', '$16'), { lease, thing: '$20' });
 
 /** The claim of a key with a lease: a row, or none where another one is in the way. */
 export function beginStatement(claim: LeasedClaim, idleMs: number): Statement {
-  const values = [
-    ...claimValues(claim),
-    lockTimeout(claim.waitMs),
-    claim.waitMs > 0,
-    claim.leaseMs,
-    claim.input,
-    claim.traceParent ?? null,
-    `${Math.ceil(idleMs) + 1000}ms`,
-    claim.firstToken,
-  ];
-  const mayWait = claim.waitMs > 0;
+  const { waitMs, leaseMs, input, firstToken } = claim;
+  const mayWait = waitMs > 0;
+  const values = [...claimValues(claim, idleMs), lockTimeout(waitMs), mayWait, leaseMs, input, firstToken];
   if (claim.thing === undefined) return { text: BEGIN, values, mayWait };
   return { text: BEGIN_WITH_THING, values: [...values, claim.thing, thingTicketOf(claim, claim.thing)], mayWait };
 }
@@ -175,26 +155,19 @@ const TAKE_DUE = take(
   'true',
 );
 
-/** `Leases.takeOver`. */
-export async function takeOver(
-  db: RawQueries,
-  id: KeyId,
-  leaseMs: number,
-  early: boolean,
-): Promise<HeldKey | undefined> {
+export const takeOver: Asked<Leases<never>, 'takeOver'> = async (db, id, leaseMs, early) => {
   const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_ONE, leaseMs, ...keyValues(id), early);
   return rows[0] && (await heldOf(db, rows[0]));
-}
+};
 
-/** `Leases.takeDue`. */
-export async function takeDue(db: RawQueries, shares: readonly Share[], leaseMs: number): Promise<HeldKey[]> {
+export const takeDue: Asked<Leases<never>, 'takeDue'> = async (db, shares, leaseMs) => {
   const operations = shares.map(({ operation }) => operation);
   const limits = shares.map(({ most }) => most);
   const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_DUE, leaseMs, operations, limits);
   const taken: HeldKey[] = [];
   for (const row of rows) taken.push(await heldOf(db, row));
   return taken;
-}
+};
 
 /** Read behind the take, in a statement of its own: from there on the old executor writes no step any more. */
 async function heldOf(db: RawQueries, row: Taken): Promise<HeldKey> {
@@ -231,27 +204,18 @@ UPDATE idempotency_keys
  WHERE ${IS_HELD}
 RETURNING ${KEY_COLUMNS}`;
 
-/** `Leases.suspend`. */
-export async function suspend(db: RawQueries, held: HeldKey, put: PutOff): Promise<boolean> {
-  return await putOff(db, SUSPEND, held, put);
+export const suspend = puttingOff(SUSPEND);
+export const postpone = puttingOff(POSTPONE);
+
+function puttingOff(statement: string) {
+  return async (db: RawQueries, held: HeldKey, { pauseMs, attentionAfterMs }: PutOff): Promise<boolean> => {
+    const values = [...heldValues(held), pauseMs, attentionAfterMs];
+    const rows = await db.$queryRawUnsafe<{ needsAttention: boolean }[]>(statement, ...values);
+    return assertHeld(rows, held).needsAttention;
+  };
 }
 
-/** `Leases.postpone`. */
-export async function postpone(db: RawQueries, held: HeldKey, put: PutOff): Promise<boolean> {
-  return await putOff(db, POSTPONE, held, put);
-}
-
-async function putOff(db: RawQueries, statement: string, held: HeldKey, put: PutOff): Promise<boolean> {
-  const values = [...heldValues(held), put.pauseMs, put.attentionAfterMs];
-  return assertHeld(await db.$queryRawUnsafe<{ needsAttention: boolean }[]>(statement, ...values), held).needsAttention;
-}
-
-/** `Leases.markUnknown`. */
-export async function markUnknown(
-  db: RawQueries,
-  held: HeldKey,
-  { askAfterMs, attentionAfterMs }: { askAfterMs: number | null; attentionAfterMs: number },
-): Promise<KeyRow> {
-  const rows = await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...heldValues(held), askAfterMs, attentionAfterMs);
-  return toKeyRow(assertHeld(rows, held));
-}
+export const markUnknown: Asked<Leases<never>, 'markUnknown'> = async (db, held, how) => {
+  const values = [...heldValues(held), how.askAfterMs, how.attentionAfterMs];
+  return toKeyRow(assertHeld(await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...values), held));
+};

@@ -1,7 +1,8 @@
 import type { KeyState } from '../../../core/key-state.ts';
-import type { OpenCount } from '../../leases.ts';
-import type { KeyFilter, KeyPage, ListedKey, Overview, UnlistedKeys } from '../../oversight.ts';
+import type { Leases } from '../../leases.ts';
+import type { KeyFilter, ListedKey, Oversight, Overview } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { KEY_COLUMNS, type RawRow, toKeyRow } from './read.ts';
 
 /**
@@ -71,11 +72,11 @@ const ORDERS = {
 const COLUMNS = `${KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/\bfingerprint\b/, 'NULL AS fingerprint')}, thing`;
 
 /** Key rows in the wanted order, a page of them. */
-export async function list(db: RawQueries, filter: KeyFilter): Promise<KeyPage> {
+export const list: Asked<Oversight, 'list'> = async (db, filter) => {
   const { text, values } = listStatement(filter);
   const rows = await db.$queryRawUnsafe<ListedRow[]>(text, ...values);
   return { rows: rows.slice(0, filter.limit).map(toListedKey), hasMore: rows.length > filter.limit };
-}
+};
 
 /**
  * No index knows the settled states: one that did would have to be written by every completion. So a filter goes along
@@ -227,10 +228,8 @@ SELECT operation, state, count(*)::int AS count, count(*) FILTER (WHERE ${isStuc
   FROM ${OPEN_KEYS}
  GROUP BY operation, state`;
 
-/** `Leases.countOpen`. */
-export async function countOpen(db: RawQueries, stuckAfterMs: number): Promise<OpenCount[]> {
-  return await db.$queryRawUnsafe<OpenCount[]>(COUNT_OPEN, stuckAfterMs);
-}
+export const countOpen: Asked<Leases<never>, 'countOpen'> = async (db, stuckAfterMs) =>
+  await db.$queryRawUnsafe(COUNT_OPEN, stuckAfterMs);
 
 /** How many keys one look flags at most: the next one goes on. */
 const MOST = 1000;
@@ -264,11 +263,5 @@ SELECT operation, count(*)::int AS count, count(*) FILTER (WHERE is_doubtful)::i
        (array_agg(key ORDER BY next_attempt_at))[1] AS "oldestKey"
   FROM unlisted GROUP BY operation`;
 
-/** `Oversight.flagUnlisted`. */
-export async function flagUnlisted(
-  db: RawQueries,
-  listed: readonly string[],
-  { overdueMs, why }: { overdueMs: number; why: string },
-): Promise<UnlistedKeys[]> {
-  return await db.$queryRawUnsafe<UnlistedKeys[]>(FLAG_UNLISTED, listed, overdueMs, why);
-}
+export const flagUnlisted: Asked<Oversight, 'flagUnlisted'> = async (db, listed, { overdueMs, why }) =>
+  await db.$queryRawUnsafe(FLAG_UNLISTED, listed, overdueMs, why);

@@ -1,7 +1,5 @@
-import type { EnteredLost, LostKey, LostKeys, LostStep } from '../../lost-keys.ts';
-import type { NewAuditRecord } from '../../oversight.ts';
-import type { RawQueries } from '../client.ts';
-import { askingBy, type Db } from '../db.ts';
+import type { LostKeys, LostStep } from '../../lost-keys.ts';
+import { type Asked, askingBy, type Db } from '../db.ts';
 import { findAnnouncedIn, findKnown } from '../messages/outbox.ts';
 import { thingTicketOf, ticketOf, tryBoth } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
@@ -81,12 +79,7 @@ const ENTER_WITH_THING = enter({
   arbiter: '',
 });
 
-/** `LostKeys.enterLost`. */
-async function enterLost(
-  db: RawQueries,
-  lost: LostKey,
-  by: Pick<NewAuditRecord, 'actor' | 'detail'>,
-): Promise<EnteredLost> {
+const enterLost: Asked<LostKeys<never>, 'enterLost'> = async (db, lost, by) => {
   const { tenant, principal, operation, key, fingerprint, schemaVersion, retentionMs, thing, is } = lost;
   const { input, steps, result } = { input: null, steps: [], result: null, ...is };
   const values: unknown[] = [tenant, principal, operation, key, ticketOf(lost)];
@@ -101,7 +94,7 @@ async function enterLost(
   // A row is in the way: the key's own, or another key's that has its thing and may be younger than the statement's snapshot.
   if (await find(db, lost)) return 'existing';
   return thing !== undefined && 'input' in is ? 'held' : 'locked';
-}
+};
 
 const inJson = (step: LostStep) =>
   step.kind === 'foreign' ? { ...step, arguments: Buffer.from(step.arguments).toString('hex') } : step;

@@ -1,16 +1,7 @@
-import type {
-  ActResult,
-  AuditFilter,
-  AuditPage,
-  AuditRecord,
-  Erased,
-  ErasedKeys,
-  NewAuditRecord,
-  Person,
-  SeenRow,
-} from '../../oversight.ts';
+import type { Leases } from '../../leases.ts';
+import type { ActResult, AuditRecord, Erased, ErasedKeys, Oversight, Person, SeenRow } from '../../oversight.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
-import type { Db } from '../db.ts';
+import type { Asked, Db } from '../db.ts';
 import { transactInPrisma } from '../interactive-transaction.ts';
 import { ERASE_MS } from '../timeouts.ts';
 import { OPEN_KEYS } from './list.ts';
@@ -67,11 +58,8 @@ ${AUDIT}
 SELECT $1::text, $2::text, $3::text, $4::text, 'retry', $6::text, NULL FROM woken
 RETURNING 1`;
 
-/** `Leases.retryNow`. */
-export async function retryNow(db: RawQueries, id: SeenRow, actor: string): Promise<boolean> {
-  const rows = await db.$queryRawUnsafe<unknown[]>(RETRY, ...keyValues(id), id.fencingToken, actor);
-  return rows.length > 0;
-}
+export const retryNow: Asked<Leases<never>, 'retryNow'> = async (db, id, actor) =>
+  (await db.$queryRawUnsafe<unknown[]>(RETRY, ...keyValues(id), id.fencingToken, actor)).length > 0;
 
 // What may be done is named, so that nothing is erased that a key needs to go on, or that a person must see. And that it is
 // not done yet: of two clicks, the second waits for the first, looks at the row again, and finds nothing to do. State, token
@@ -129,11 +117,8 @@ const RECORD_ERASED = `
 ${AUDIT}
 SELECT $1::text, name, '', '', 'erased', $3::text, $4::jsonb FROM unnest($2::text[]) AS name`;
 
-/** `Oversight.release`. */
 export const release = operating(RELEASE);
-/** `Oversight.forget`. */
 export const forget = operating(FORGET);
-/** `Oversight.acknowledge`. */
 export const acknowledge = operating(ACKNOWLEDGE);
 
 function operating(statement: string) {
@@ -199,23 +184,20 @@ reaped AS (
   DELETE FROM idempotency_audit WHERE id IN (SELECT id FROM old) RETURNING 1)
 SELECT count(*)::int AS count FROM reaped`;
 
-/** `Oversight.record`. */
-export async function record(db: RawQueries, { type, actor, detail, ...of }: NewAuditRecord): Promise<void> {
+export const record: Asked<Oversight, 'record'> = async (db, { type, actor, detail, ...of }) => {
   const { tenant = '', principal = '', operation = '', key = '' } = of;
   const json = detail && JSON.stringify(detail);
   await db.$queryRawUnsafe(RECORD, tenant, principal, operation, key, type, actor, json ?? null);
-}
+};
 
-/** `Oversight.audit`. */
-export async function audit(db: RawQueries, filter: AuditFilter): Promise<AuditPage> {
+export const audit: Asked<Oversight, 'audit'> = async (db, filter) => {
   const { tenant, principal, operation, key, actor, type, limit, offset } = filter;
   const given = [tenant, principal, operation, key, actor, type].map((value) => value ?? null);
   const rows = await db.$queryRawUnsafe<AuditRecord[]>(RECORDS, ...given, limit, offset);
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
-}
+};
 
-/** `Oversight.reapAudit`. */
-export async function reapAudit(db: RawQueries, retentionMs: number, limit: number): Promise<number> {
-  const rows = await db.$queryRawUnsafe<{ count: number }[]>(REAP_AUDIT, retentionMs, limit);
-  return rows[0]?.count ?? 0;
-}
+export const reapAudit: Asked<Oversight, 'reapAudit'> = async (db, retentionMs, limit) => {
+  const [reaped] = await db.$queryRawUnsafe<[{ count: number }]>(REAP_AUDIT, retentionMs, limit);
+  return reaped.count;
+};

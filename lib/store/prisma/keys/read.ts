@@ -1,16 +1,19 @@
 import { parseKey } from '../../../core/key.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
-import type { Step } from '../../leases.ts';
+import type { Leases } from '../../leases.ts';
 import type { Claim, KeyRow } from '../../rows.ts';
-import type { KeyEvent } from '../../store.ts';
+import type { Store } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { readOnlyError } from '../errors.ts';
 
-/** The columns of a key row, in the order of `KeyRow`. */
-export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token, attempts, fingerprint,
-  fingerprint_version, secret_id, result, schema_version, minted_at, claimed_at, settled_at, expires_at,
-  lease_until, next_attempt_at, recovery_point, needs_attention, trace_parent`;
+/** The columns of a `RawRow`. */
+export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token AS "fencingToken", attempts, fingerprint,
+  fingerprint_version AS "fingerprintVersion", secret_id AS "secretId", result, schema_version AS "schemaVersion",
+  minted_at AS "mintedAt", claimed_at AS "claimedAt", settled_at AS "settledAt", expires_at AS "expiresAt",
+  lease_until AS "leaseUntil", next_attempt_at AS "nextAttemptAt", recovery_point AS "recoveryPoint",
+  needs_attention AS "needsAttention", trace_parent AS "traceParent"`;
 
 /** The row of one key: parameters 1 to 4. */
 export const IS_KEY = 'tenant = $1 AND principal = $2 AND operation = $3 AND key = $4';
@@ -21,59 +24,21 @@ export function keyValues({ tenant, principal, operation, key }: KeyId): [string
 }
 
 /** A row as the driver gives it. */
-export interface RawRow {
-  tenant: string;
-  principal: string;
-  operation: string;
-  key: string;
-  state: KeyRow['state'];
-  fencing_token: number;
-  attempts: number;
+export interface RawRow extends Omit<KeyRow, 'fingerprint'> {
   fingerprint: Uint8Array | null;
-  fingerprint_version: number | null;
-  secret_id: string | null;
-  result: string | null;
-  schema_version: number;
-  minted_at: Date | null;
-  claimed_at: Date;
-  settled_at: Date | null;
-  expires_at: Date;
-  lease_until: Date | null;
-  next_attempt_at: Date | null;
-  recovery_point: string | null;
-  needs_attention: boolean;
-  trace_parent: string | null;
+  fingerprintVersion: number | null;
+  secretId: string | null;
 }
 
-export function toKeyRow(raw: RawRow): KeyRow {
-  const { fingerprint, fingerprint_version: version, secret_id: secretId } = raw;
-  return {
-    tenant: raw.tenant,
-    principal: raw.principal,
-    operation: raw.operation,
-    key: raw.key,
-    state: raw.state,
-    fencingToken: raw.fencing_token,
-    attempts: raw.attempts,
-    fingerprint:
-      fingerprint === null || version === null || secretId === null ? null : { hash: fingerprint, version, secretId },
-    result: raw.result,
-    schemaVersion: raw.schema_version,
-    mintedAt: mintedAtOf(raw),
-    claimedAt: raw.claimed_at,
-    settledAt: raw.settled_at,
-    expiresAt: raw.expires_at,
-    leaseUntil: raw.lease_until,
-    nextAttemptAt: raw.next_attempt_at,
-    recoveryPoint: raw.recovery_point,
-    needsAttention: raw.needs_attention,
-    traceParent: raw.trace_parent,
-  };
+/** @param raw without other columns: they would be fields of the row, too */
+export function toKeyRow({ fingerprint: hash, fingerprintVersion: version, secretId, ...row }: RawRow): KeyRow {
+  const fingerprint = hash === null || version === null || secretId === null ? null : { hash, version, secretId };
+  return { ...row, fingerprint, mintedAt: row.mintedAt ?? signedAt(row.key, secretId) };
 }
 
 /** When a row's key was minted; null for one that was not minted here. */
-export function mintedAtOf(row: Pick<RawRow, 'key' | 'secret_id' | 'minted_at'>): Date | null {
-  return row.minted_at ?? signedAt(row.key, row.secret_id);
+export function mintedAtOf({ key, secretId, mintedAt }: Pick<RawRow, 'key' | 'secretId' | 'mintedAt'>): Date | null {
+  return mintedAt ?? signedAt(key, secretId);
 }
 
 /**
@@ -112,8 +77,8 @@ type Found = { isInRecovery: boolean } & (RawRow | { [column in keyof RawRow]: n
  *   shows commits that were acknowledged to nobody and that the new primary lacks, and a standby lacks what is acknowledged
  */
 export async function find(db: RawQueries, id: KeyId): Promise<KeyRow | undefined> {
-  const [found] = await db.$queryRawUnsafe<[Found]>(FIND, ...keyValues(id));
-  if (found.isInRecovery) throw readOnlyError('the server is in recovery, and its answers may not last');
+  const [{ isInRecovery, ...found }] = await db.$queryRawUnsafe<[Found]>(FIND, ...keyValues(id));
+  if (isInRecovery) throw readOnlyError('the server is in recovery, and its answers may not last');
   return found.key === null ? undefined : toKeyRow(found);
 }
 
@@ -134,11 +99,10 @@ export async function findDeciding(db: RawQueries, { thing, ...id }: KeyWithThin
 
 const THING = `SELECT thing FROM idempotency_keys WHERE ${IS_KEY}`;
 
-/** `Store.thingOf`. */
-export async function thingOf(db: RawQueries, id: KeyId): Promise<string | null> {
+export const thingOf: Asked<Store<never>, 'thingOf'> = async (db, id) => {
   const [row] = await db.$queryRawUnsafe<{ thing: string | null }[]>(THING, ...keyValues(id));
   return row?.thing ?? null;
-}
+};
 
 // Once per key: a client that repeats itself must not fill the table. What a call has failed with once each. Two at once may
 // both get in, which harms nobody.
@@ -158,14 +122,13 @@ SELECT type, actor, detail, at
          WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4) AS happened
  ORDER BY at, id`;
 
-export async function recordEvent(db: RawQueries, id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void> {
+export const recordEvent: Asked<Store<never>, 'recordEvent'> = async (db, id, event) => {
   const detail = event.detail && JSON.stringify(event.detail);
   await db.$queryRawUnsafe(RECORD_EVENT, ...keyValues(id), event.type, event.actor, detail);
-}
+};
 
-export async function findEvents(db: RawQueries, id: KeyId): Promise<KeyEvent[]> {
-  return await db.$queryRawUnsafe<KeyEvent[]>(EVENTS, ...keyValues(id));
-}
+export const findEvents: Asked<Store<never>, 'events'> = async (db, id) =>
+  await db.$queryRawUnsafe(EVENTS, ...keyValues(id));
 
 // A yes or no, and not the row: nearly always it is as expected, and Prisma's share of reading its columns is large.
 const STANDS = `
@@ -191,10 +154,8 @@ SELECT ${STEP_COLUMNS} FROM idempotency_phases
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4
  ORDER BY position`;
 
-/** The steps of a key, in their order. */
-export async function findSteps(db: RawQueries, id: KeyId): Promise<Step[]> {
-  return await db.$queryRawUnsafe<Step[]>(STEPS, ...keyValues(id));
-}
+export const findSteps: Asked<Leases<never>, 'steps'> = async (db, id) =>
+  await db.$queryRawUnsafe(STEPS, ...keyValues(id));
 
 const HAS_STEP = `
 SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;

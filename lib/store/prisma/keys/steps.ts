@@ -1,9 +1,12 @@
-import type { FinalAnswer, FinishedStep, ForeignStart, HeldKey, Step } from '../../leases.ts';
-import { type RawQueries, sendStatement } from '../client.ts';
+import type { Leases, Step } from '../../leases.ts';
+import { sendStatement } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { isNoRowsChanged } from '../errors.ts';
 import { writeStatement } from './complete.ts';
 import { assertHeld, heldValues, IS_HELD, leaseLost, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
 import { STEP_COLUMNS } from './read.ts';
+
+type Port = Leases<never>;
 
 /** How many sends are known to have done nothing, before the next one: all of them where a person said "send it again". */
 const NOT_EXECUTED = `CASE idempotency_phases.verdict WHEN 'retry' THEN idempotency_phases.sends
@@ -33,12 +36,11 @@ ON CONFLICT (tenant, principal, operation, key, name) DO UPDATE
  WHERE idempotency_phases.state = 'started'
 RETURNING ${STEP_COLUMNS}`;
 
-/** `Leases.startForeign`. */
-export async function startForeign(db: RawQueries, held: HeldKey, leaseMs: number, call: ForeignStart): Promise<Step> {
+export const startForeign: Asked<Port, 'startForeign'> = async (db, held, leaseMs, call) => {
   const { name, position, derivedKey, providerKeyTtlMs = 0 } = call;
   const values = [...heldValues(held), leaseMs, name, position, call.arguments, derivedKey, providerKeyTtlMs];
   return assertHeld(await db.$queryRawUnsafe<Step[]>(START, ...values), held);
-}
+};
 
 const FINISH_FOREIGN = `
 WITH held AS (
@@ -60,34 +62,20 @@ UPDATE idempotency_phases
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text AND state = 'started'
 RETURNING name`;
 
-/** Writes a captured value. */
-export async function recordCapture(db: RawQueries, held: HeldKey, leaseMs: number, step: FinishedStep): Promise<void> {
+export const recordCapture: Asked<Port, 'recordCapture'> = async (db, held, leaseMs, step) => {
   await sendStatement(db, writeStatement(held, leaseMs, { steps: [{ ...step, kind: 'capture' }] })).catch((error) => {
     throw isNoRowsChanged(error) ? leaseLost(held) : error;
   });
-}
+};
 
-/** Writes what a started foreign call came to. */
-export async function finishForeign(
-  db: RawQueries,
-  held: HeldKey,
-  leaseMs: number,
-  { name, result }: FinishedStep,
-): Promise<void> {
+export const finishForeign: Asked<Port, 'finishForeign'> = async (db, held, leaseMs, { name, result }) => {
   assertHeld(await db.$queryRawUnsafe<unknown[]>(FINISH_FOREIGN, ...heldValues(held), leaseMs, name, result), held);
-}
+};
 
-/** `Leases.recordNotExecuted`. */
-export async function recordNotExecuted(
-  db: RawQueries,
-  held: HeldKey,
-  leaseMs: number,
-  name: string,
-  { refusal, coversAll }: Partial<FinalAnswer> = {},
-): Promise<void> {
-  const values = [...heldValues(held), leaseMs, name, coversAll ?? false, refusal ?? null];
+export const recordNotExecuted: Asked<Port, 'recordNotExecuted'> = async (db, held, leaseMs, name, said) => {
+  const values = [...heldValues(held), leaseMs, name, said?.coversAll ?? false, said?.refusal ?? null];
   assertHeld(await db.$queryRawUnsafe<unknown[]>(RECORD_NOT_EXECUTED, ...values), held);
-}
+};
 
 // S4: compare-and-set on (state, token). It prevents this: the completer and a person find out at the same time, or a
 // late answer comes in, and each goes on with a result of its own.
@@ -114,19 +102,8 @@ UPDATE idempotency_phases
    AND idempotency_phases.state = 'started'
 RETURNING held.fencing_token AS "fencingToken"`;
 
-/** `Leases.resolve`. */
-export async function resolve(
-  db: RawQueries,
-  held: HeldKey,
-  leaseMs: number,
-  { name, result }: { name: string; result: string | null },
-): Promise<HeldKey> {
-  const rows = await db.$queryRawUnsafe<{ fencingToken: number }[]>(
-    RESOLVE,
-    ...heldValues(held),
-    leaseMs,
-    name,
-    result,
-  );
+export const resolve: Asked<Port, 'resolve'> = async (db, held, leaseMs, { name, result }) => {
+  const values = [...heldValues(held), leaseMs, name, result];
+  const rows = await db.$queryRawUnsafe<{ fencingToken: number }[]>(RESOLVE, ...values);
   return { ...held, state: 'in_progress', fencingToken: assertHeld(rows, held).fencingToken };
-}
+};

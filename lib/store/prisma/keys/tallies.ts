@@ -1,5 +1,6 @@
-import type { DatabaseFacts, OutcomeBucket, Tally, Timeline } from '../../oversight.ts';
+import type { DatabaseFacts, Oversight, Timeline } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { timestamp } from '../wire/encoding.ts';
 
 /** Ten minutes by the server's clock, so that all processes mean the same ones. */
@@ -20,21 +21,15 @@ SELECT bucket AS at, operation, outcome, count::float8 AS count FROM idempotency
 
 const REAP = `DELETE FROM idempotency_tallies WHERE bucket < statement_timestamp() - interval '30 days'`;
 
-/** `Oversight.addTallies`. */
-export async function addTallies(db: RawQueries, counts: readonly Tally[]): Promise<void> {
+export const addTallies: Asked<Oversight, 'addTallies'> = async (db, counts) => {
   await db.$queryRawUnsafe(ADD, JSON.stringify(counts));
   await recordTimeline(db);
-}
+};
 
-/** `Oversight.tallies`. */
-export async function tallies(db: RawQueries, since: Date): Promise<OutcomeBucket[]> {
-  return await db.$queryRawUnsafe<OutcomeBucket[]>(TALLIES, timestamp(since));
-}
+export const tallies: Asked<Oversight, 'tallies'> = async (db, since) =>
+  await db.$queryRawUnsafe(TALLIES, timestamp(since));
 
-/** `Oversight.reapTallies`. */
-export async function reapTallies(db: RawQueries): Promise<void> {
-  await db.$queryRawUnsafe(REAP);
-}
+export const reapTallies: Asked<Oversight, 'reapTallies'> = async (db) => await db.$queryRawUnsafe(REAP);
 
 // Every role may read all of it, but for how a standby replicates: that is null without pg_read_all_stats. Subscribers of a
 // logical slot are no standbys.
@@ -77,8 +72,7 @@ interface RawTimeline extends Omit<Timeline, 'number'> {
   name: string;
 }
 
-/** `Oversight.databaseFacts`. */
-export async function databaseFacts(db: RawQueries): Promise<DatabaseFacts> {
+export const databaseFacts: Asked<Oversight, 'databaseFacts'> = async (db) => {
   const [facts] = await db.$queryRawUnsafe<[RawFacts]>(FACTS);
   const timelines = await db.$queryRawUnsafe<RawTimeline[]>(TIMELINES);
   const { version, serverVersion, isAurora, isNeon, isCitus, ...rest } = facts;
@@ -87,7 +81,7 @@ export async function databaseFacts(db: RawQueries): Promise<DatabaseFacts> {
     engine: engineOf(facts),
     timelines: timelines.map(({ name, ...seen }) => ({ number: Number.parseInt(name, 16), ...seen })),
   };
-}
+};
 
 /** Its name and version, as its makers write them. */
 function engineOf({ version, serverVersion, isAurora, isNeon, isCitus }: RawFacts): string {

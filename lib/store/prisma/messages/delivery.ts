@@ -1,6 +1,9 @@
-import type { Delivery, Taken } from '../../messages.ts';
-import type { RawQueries } from '../client.ts';
+import type { Delivery, OutboxStore, Taken } from '../../messages.ts';
+import type { Asked } from '../db.ts';
 import { NOW } from '../keys/read.ts';
+import { countChanged } from './operate.ts';
+
+type Outbox = OutboxStore<never>;
 
 /** Rows that stand in the way of later ones: what the partial index holds, and its words must stay these. */
 export const IS_OPEN = `state IN ('pending', 'dead')`;
@@ -46,16 +49,8 @@ UPDATE outbox_deliveries d SET ${takeFor('$2')}
  WHERE d.destination = $1::text AND d.event_id IN (SELECT event_id FROM due) AND e.id = d.event_id
 RETURNING ${TAKEN_COLUMNS}`;
 
-/** `OutboxStore.takeHeads`. */
-export async function takeHeads(
-  db: RawQueries,
-  destination: string,
-  leaseMs: number,
-  limit: number,
-  after: string,
-): Promise<Delivery[]> {
-  return await db.$queryRawUnsafe<Delivery[]>(TAKE_HEADS, destination, leaseMs, limit, after);
-}
+export const takeHeads: Asked<Outbox, 'takeHeads'> = async (db, destination, leaseMs, limit, after) =>
+  await db.$queryRawUnsafe(TAKE_HEADS, destination, leaseMs, limit, after);
 
 /** A delivery as its relay knows it: parameters 1 to 3, from `heldValues`. */
 const IS_HELD = `event_id = $1::uuid AND destination = $2::text AND fencing_token = $3::int AND state = 'pending'`;
@@ -96,16 +91,12 @@ taken AS (
   RETURNING ${TAKEN_COLUMNS})
 SELECT EXISTS (SELECT FROM done) AS marked, taken.* FROM (SELECT 1) one LEFT JOIN taken ON true`;
 
-/** `OutboxStore.markDelivered`. */
-export async function markDelivered(
-  db: RawQueries,
-  taken: Taken,
-  leaseMs: number | null,
-): Promise<{ marked: boolean; next: Delivery | undefined }> {
-  type Marked = { marked: boolean } & (Delivery | { eventId: null });
+type Marked = { marked: boolean } & (Delivery | { eventId: null });
+
+export const markDelivered: Asked<Outbox, 'markDelivered'> = async (db, taken, leaseMs) => {
   const [{ marked, ...next }] = await db.$queryRawUnsafe<[Marked]>(DELIVERED, ...heldValues(taken), leaseMs);
   return { marked, next: next.eventId === null ? undefined : next };
-}
+};
 
 // Each names the token, like `DELIVERED`: a relay that has been overtaken neither puts off nor gives up what another one
 // is sending.
@@ -136,21 +127,16 @@ WITH stopped AS (
 INSERT INTO message_events (box, event_id, peer, type, actor)
 SELECT 'outbox', $3::varchar, destination, 'stopped', 'relay' FROM stopped`;
 
-/** `OutboxStore.postponeDelivery`. */
-export async function postponeDelivery(db: RawQueries, taken: Taken, pauseMs: number, error: string): Promise<boolean> {
-  return (await db.$queryRawUnsafe<unknown[]>(POSTPONE, ...heldValues(taken), pauseMs, truncate(error))).length > 0;
-}
+export const postponeDelivery: Asked<Outbox, 'postponeDelivery'> = async (db, taken, pauseMs, error) =>
+  (await countChanged(db, POSTPONE, ...heldValues(taken), pauseMs, truncate(error))) > 0;
 
-/** `OutboxStore.giveUp`. */
-export async function giveUp(db: RawQueries, taken: Taken, as: 'dead' | 'skipped', error: string): Promise<boolean> {
-  return (await db.$queryRawUnsafe<unknown[]>(GIVE_UP, ...heldValues(taken), as, truncate(error))).length > 0;
-}
+export const giveUp: Asked<Outbox, 'giveUp'> = async (db, taken, as, error) =>
+  (await countChanged(db, GIVE_UP, ...heldValues(taken), as, truncate(error))) > 0;
 
-/** `OutboxStore.giveBack`. */
-export async function giveBack(db: RawQueries, taken: Taken, stop: string | null): Promise<boolean> {
+export const giveBack: Asked<Outbox, 'giveBack'> = async (db, taken, stop) => {
   if (stop !== null) await db.$queryRawUnsafe(STOP, taken.destination, truncate(stop), taken.eventId);
-  return (await db.$queryRawUnsafe<unknown[]>(GIVE_BACK, ...heldValues(taken))).length > 0;
-}
+  return (await countChanged(db, GIVE_BACK, ...heldValues(taken))) > 0;
+};
 
 /** As much as the column holds. NUL is no text for PostgreSQL. */
 export function truncate(error: string): string {

@@ -1,6 +1,6 @@
 import {
-  type FailedAttempt,
   type FailedEvent,
+  type InboxStore,
   isSamePayload,
   type KnownRow,
   type Receipt,
@@ -8,8 +8,9 @@ import {
   type Receiving,
 } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
-import type { Db } from '../db.ts';
+import type { Asked, Db } from '../db.ts';
 import { isOutage, outageError } from '../errors.ts';
+import { idleLimit } from '../keys/claim.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import { explain, type Last, type TransactionPlan } from '../transaction-plan.ts';
 import { truncate } from './delivery.ts';
@@ -62,14 +63,9 @@ export async function receive<Tx>(
   { timeoutMs, retentionMs, onPoint, taken }: ReceiveOptions,
 ): Promise<Receiving> {
   const { source, eventId, payloadHash } = event;
-  const idle = `${Math.ceil(timeoutMs) + 1000}ms`;
-  const claim = {
-    text: CLAIM,
-    values: [source, eventId, payloadHash, retentionMs, idle, taken !== undefined],
-    mayWait: true,
-  };
+  const values = [source, eventId, payloadHash, retentionMs, idleLimit(timeoutMs), taken !== undefined];
   const plan: TransactionPlan<Tx, true, Last, Receiving> = {
-    first: () => [claim],
+    first: () => [{ text: CLAIM, values, mayWait: true }],
     check: async ([claimed], queries) =>
       claimed ? { claimed: true } : { conflict: await findConflict(queries, event) },
     async work(tx) {
@@ -190,34 +186,24 @@ const GIVE_BACK = `
 UPDATE inbox_events SET attempts = attempts - 1
  WHERE source = $1::text AND event_id = $2::text AND state = 'failed' AND attempts = $3::int`;
 
-/** `InboxStore.recordFailure`. */
-export async function recordFailure(
-  db: RawQueries,
-  event: Receipt,
-  { payload, pausesMs, error, taken }: FailedAttempt,
-): Promise<KnownRow> {
+type Inbox = InboxStore<never>;
+
+export const recordFailure: Asked<Inbox, 'recordFailure'> = async (db, event, failure) => {
   const { source, eventId, payloadHash } = event;
-  await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, truncate(error), taken ?? null);
+  const { payload, pausesMs, error, taken = null } = failure;
+  await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, truncate(error), taken);
   const row = await findReceived(db, event);
   if (!row) throw new Error('The event was deleted while its failure was written down.');
   return row;
-}
+};
 
-/** `InboxStore.recordMismatch`. */
-export async function recordMismatch(db: RawQueries, { source, eventId }: Receipt): Promise<void> {
+export const recordMismatch: Asked<Inbox, 'recordMismatch'> = async (db, { source, eventId }) => {
   await db.$queryRawUnsafe(MISMATCHED, source, eventId);
-}
+};
 
-/** `InboxStore.takeFailed`. */
-export async function takeFailed(
-  db: RawQueries,
-  sources: readonly string[],
-  leaseMs: number,
-): Promise<FailedEvent | undefined> {
-  return (await db.$queryRawUnsafe<FailedEvent[]>(TAKE_FAILED, sources, leaseMs))[0];
-}
+export const takeFailed: Asked<Inbox, 'takeFailed'> = async (db, sources, leaseMs) =>
+  (await db.$queryRawUnsafe<FailedEvent[]>(TAKE_FAILED, sources, leaseMs))[0];
 
-/** `InboxStore.giveBack`. */
-export async function giveBackFailed(db: RawQueries, { source, eventId, attempts }: FailedEvent): Promise<void> {
+export const giveBackFailed: Asked<Inbox, 'giveBack'> = async (db, { source, eventId, attempts }) => {
   await db.$queryRawUnsafe(GIVE_BACK, source, eventId, attempts);
-}
+};

@@ -1,18 +1,11 @@
-import type {
-  DeliveryFilter,
-  DeliveryRow,
-  FoundDelivery,
-  FoundEvent,
-  FoundReceived,
-  InboxFilter,
-  InboxRow,
-  MessageRecord,
-  Open,
-  Stop,
-} from '../../messages.ts';
+import type { FoundDelivery, FoundEvent, InboxStore, MessageRecord, OutboxStore } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { IS_OPEN } from './delivery.ts';
 import { findReceived, INBOX_COLUMNS } from './inbox.ts';
+
+type Outbox = OutboxStore<never>;
+type Inbox = InboxStore<never>;
 
 /** The columns of a `DeliveryRow`: of a delivery `d` with its event's, and of the `first` that it waits for. */
 const DELIVERY_COLUMNS = `d.event_id AS "eventId", d.destination, d.aggregate, d.sequence::float8 AS sequence, d.type, d.state,
@@ -45,22 +38,13 @@ SELECT ${INBOX_COLUMNS}, NULL AS result FROM inbox_events
 
 const STOPS = 'SELECT destination, reason, at FROM outbox_stops ORDER BY destination';
 
-/** `OutboxStore.list`. */
-export async function listDeliveries(db: RawQueries, filter: DeliveryFilter): Promise<DeliveryRow[]> {
-  const { state = null, destination = null, limit, offset } = filter;
-  return await db.$queryRawUnsafe<DeliveryRow[]>(DELIVERIES, state, destination, limit, offset);
-}
+export const listDeliveries: Asked<Outbox, 'list'> = async (db, { state, destination, limit, offset }) =>
+  await db.$queryRawUnsafe(DELIVERIES, state ?? null, destination ?? null, limit, offset);
 
-/** `InboxStore.list`. */
-export async function listReceived(db: RawQueries, filter: InboxFilter): Promise<InboxRow[]> {
-  const { state = null, source = null, limit, offset } = filter;
-  return await db.$queryRawUnsafe<InboxRow[]>(RECEIVED, state, source, limit, offset);
-}
+export const listReceived: Asked<Inbox, 'list'> = async (db, { state, source, limit, offset }) =>
+  await db.$queryRawUnsafe(RECEIVED, state ?? null, source ?? null, limit, offset);
 
-/** `OutboxStore.stops`. */
-export async function listStops(db: RawQueries): Promise<Stop[]> {
-  return await db.$queryRawUnsafe<Stop[]>(STOPS);
-}
+export const listStops: Asked<Outbox, 'stops'> = async (db) => await db.$queryRawUnsafe(STOPS);
 
 const EVENT = `
 SELECT id AS "eventId", aggregate, sequence::float8 AS sequence, type, payload, headers, derived_key AS "derivedKey",
@@ -97,39 +81,23 @@ SELECT source AS peer, state, count(*)::int AS count, min(received_at) AS "oldes
  WHERE state IN ('failed', 'dead')
  GROUP BY 1, 2 ORDER BY 1, 2`;
 
-/** `OutboxStore.find`. */
-export async function findEvent(db: RawQueries, eventId: string): Promise<FoundEvent | undefined> {
+export const findEvent: Asked<Outbox, 'find'> = async (db, eventId) => {
   const [event] = await db.$queryRawUnsafe<Omit<FoundEvent, 'deliveries' | 'records'>[]>(EVENT, eventId);
   if (!event) return undefined;
   const deliveries = await db.$queryRawUnsafe<FoundDelivery[]>(DELIVERIES_OF, eventId);
-  return {
-    ...event,
-    deliveries,
-    records: await recordsOf(db, 'outbox', eventId, null),
-  };
-}
+  return { ...event, deliveries, records: await recordsOf(db, 'outbox', eventId, null) };
+};
 
-/** `InboxStore.find`. */
-export async function findReceivedEvent(
-  db: RawQueries,
-  source: string,
-  eventId: string,
-): Promise<FoundReceived | undefined> {
+export const findReceivedEvent: Asked<Inbox, 'find'> = async (db, source, eventId) => {
   const row = await findReceived(db, { source, eventId });
   if (!row) return undefined;
   const [kept] = await db.$queryRawUnsafe<{ payload: string | null }[]>(PAYLOAD, source, eventId);
   return { ...row, payload: kept?.payload ?? null, records: await recordsOf(db, 'inbox', eventId, source) };
-}
+};
 
-/** `OutboxStore.open`. */
-export async function openSent(db: RawQueries): Promise<Open[]> {
-  return await db.$queryRawUnsafe<Open[]>(OPEN_SENT);
-}
+export const openSent: Asked<Outbox, 'open'> = async (db) => await db.$queryRawUnsafe(OPEN_SENT);
 
-/** `InboxStore.open`. */
-export async function openReceived(db: RawQueries): Promise<Open[]> {
-  return await db.$queryRawUnsafe<Open[]>(OPEN_RECEIVED);
-}
+export const openReceived: Asked<Inbox, 'open'> = async (db) => await db.$queryRawUnsafe(OPEN_RECEIVED);
 
 async function recordsOf(db: RawQueries, box: string, eventId: string, peer: string | null): Promise<MessageRecord[]> {
   return await db.$queryRawUnsafe<MessageRecord[]>(RECORDS, box, eventId, peer);

@@ -1,4 +1,6 @@
+import type { InboxStore, OutboxStore } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { NOW } from '../keys/read.ts';
 
 const AS_SEEN = '($4::timestamptz IS NULL OR settled_at = $4::timestamptz)';
@@ -61,47 +63,24 @@ ${AUDIT}
 SELECT 'inbox', event_id, source, 'requeued', $3::varchar FROM requeued
 RETURNING 1`;
 
-const changes = async (db: RawQueries, statement: string, ...values: unknown[]): Promise<number> =>
-  (await db.$queryRawUnsafe<unknown[]>(statement, ...values)).length;
-
-/** `OutboxStore.requeue`. */
-export async function requeue(
-  db: RawQueries,
-  destination: string,
-  eventId: string | null,
-  actor: string,
-  settledAt: Date | undefined,
-): Promise<number> {
-  return await changes(db, REQUEUE, destination, eventId, actor, settledAt?.toISOString() ?? null);
+/** How many rows a statement has changed that returns one for each. */
+export async function countChanged(db: RawQueries, statement: string, ...values: unknown[]): Promise<number> {
+  return (await db.$queryRawUnsafe<unknown[]>(statement, ...values)).length;
 }
 
-/** `OutboxStore.skip`. */
-export async function skip(
-  db: RawQueries,
-  destination: string,
-  eventId: string,
-  actor: string,
-  settledAt: Date | undefined,
-): Promise<boolean> {
-  return (await changes(db, SKIP, destination, eventId, actor, settledAt?.toISOString() ?? null)) > 0;
-}
+type Outbox = OutboxStore<never>;
 
-/** `OutboxStore.abandon`. */
-export async function abandon(db: RawQueries, destination: string, actor: string): Promise<number> {
-  return await changes(db, ABANDON, destination, actor);
-}
+export const requeue: Asked<Outbox, 'requeue'> = (db, destination, eventId, actor, settledAt) =>
+  countChanged(db, REQUEUE, destination, eventId, actor, settledAt?.toISOString() ?? null);
 
-/** `OutboxStore.resume`. */
-export async function resume(db: RawQueries, destination: string, actor: string): Promise<boolean> {
-  return (await changes(db, RESUME, destination, actor)) > 0;
-}
+export const skip: Asked<Outbox, 'skip'> = async (db, destination, eventId, actor, settledAt) =>
+  (await countChanged(db, SKIP, destination, eventId, actor, settledAt?.toISOString() ?? null)) > 0;
 
-/** `InboxStore.requeue`. */
-export async function requeueReceived(
-  db: RawQueries,
-  source: string,
-  eventId: string,
-  actor: string,
-): Promise<boolean> {
-  return (await changes(db, REQUEUE_RECEIVED, source, eventId, actor)) > 0;
-}
+export const abandon: Asked<Outbox, 'abandon'> = (db, destination, actor) =>
+  countChanged(db, ABANDON, destination, actor);
+
+export const resume: Asked<Outbox, 'resume'> = async (db, destination, actor) =>
+  (await countChanged(db, RESUME, destination, actor)) > 0;
+
+export const requeueReceived: Asked<InboxStore<never>, 'requeue'> = async (db, source, eventId, actor) =>
+  (await countChanged(db, REQUEUE_RECEIVED, source, eventId, actor)) > 0;

@@ -1,7 +1,8 @@
-import { type Enqueued, type NewEvent, RELAY_TASK } from '../../messages.ts';
-import type { AnnouncedEvent } from '../../oversight.ts';
-import type { KeyRow } from '../../rows.ts';
+import type { LostKeys } from '../../lost-keys.ts';
+import { type OutboxStore, RELAY_TASK } from '../../messages.ts';
+import type { AnnouncedEvent, Oversight } from '../../oversight.ts';
 import { type RawQueries, RERUNS } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { sqlState } from '../errors.ts';
 import { NOW } from '../keys/read.ts';
 import { explainSchemaError } from '../keys/schema.ts';
@@ -42,8 +43,7 @@ UNION ALL
 SELECT id, sequence, false FROM outbox_events
  WHERE derived_key = $6::varchar AND created_at < transaction_timestamp() AND current_setting('${RERUNS}', true) = 'on'`;
 
-/** `OutboxStore.insertEvent`. */
-export async function insertEvent(tx: RawQueries, event: NewEvent): Promise<Enqueued | undefined> {
+export const insertEvent: OutboxStore<RawQueries>['insertEvent'] = async (tx, event) => {
   const { id, aggregate, type, payload, headers, derivedKey, destinations, wakes } = event;
   const values = [id, aggregate, type, payload, JSON.stringify(headers), derivedKey, destinations];
   let rows: { eventId: string; sequence: bigint; can_wake: boolean }[];
@@ -56,7 +56,7 @@ export async function insertEvent(tx: RawQueries, event: NewEvent): Promise<Enqu
   const [row] = rows;
   if (row?.can_wake && wakes && destinations.length > 0) await wakeRelay(tx, aggregate);
   return row && { eventId: row.eventId, sequence: Number(row.sequence) };
-}
+};
 
 // A job that a commit makes visible and a rollback does not (a transactionally staged job,
 // https://brandur.org/job-drain). It only says "look": a lost one costs a second, until the relay's next round.
@@ -91,25 +91,16 @@ SELECT id::text AS id FROM outbox_events
 
 const KNOWN = 'SELECT id::text AS id FROM outbox_events WHERE id = ANY ($1::text[]::uuid[])';
 
-/** The events that a key has announced, as far as their derived keys tell: see `Oversight.announced`. */
-export async function findAnnounced(
-  db: RawQueries,
-  { claimedAt, settledAt }: Pick<KeyRow, 'claimedAt' | 'settledAt'>,
-  intent: Uint8Array,
-): Promise<AnnouncedEvent[]> {
+export const findAnnounced: Asked<Oversight, 'announced'> = async (db, { claimedAt, settledAt }, intent) => {
   const until = settledAt && timestamp(settledAt);
   return await ofOutbox(db.$queryRawUnsafe<AnnouncedEvent[]>(ANNOUNCED, timestamp(claimedAt), until, intent));
-}
+};
 
-/** The events of the transaction that it is asked in: see `LostKeys.announcedIn`. */
-export async function findAnnouncedIn(tx: RawQueries): Promise<string[]> {
-  return (await ofOutbox(tx.$queryRawUnsafe<{ id: string }[]>(ANNOUNCED_IN))).map(({ id }) => id);
-}
+export const findAnnouncedIn: LostKeys<RawQueries>['announcedIn'] = async (tx) =>
+  (await ofOutbox(tx.$queryRawUnsafe<{ id: string }[]>(ANNOUNCED_IN))).map(({ id }) => id);
 
-/** Those of the events that the outbox has: see `LostKeys.knownEvents`. */
-export async function findKnown(db: RawQueries, ids: readonly string[]): Promise<string[]> {
-  return (await ofOutbox(db.$queryRawUnsafe<{ id: string }[]>(KNOWN, ids))).map(({ id }) => id);
-}
+export const findKnown: Asked<LostKeys<never>, 'knownEvents'> = async (db, ids) =>
+  (await ofOutbox(db.$queryRawUnsafe<{ id: string }[]>(KNOWN, ids))).map(({ id }) => id);
 
 /** No rows in an app without an outbox, which has no such table. */
 async function ofOutbox<Row>(rows: PromiseLike<Row[]>): Promise<Row[]> {

@@ -1,4 +1,6 @@
+import type { InboxStore, OutboxStore } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
+import type { Asked } from '../db.ts';
 import { BY_PEOPLE } from './operate.ts';
 
 // The time of the statement and not `clock_timestamp()`, which is volatile: no index would bound the look by it.
@@ -70,18 +72,15 @@ export async function reapRecords(db: RawQueries, box: 'outbox' | 'inbox', limit
   return countOf(await db.$queryRawUnsafe(REAP_RECORDS, box, limit));
 }
 
-/** `OutboxStore.reap`. */
-export async function reapSent(db: RawQueries, retentionMs: number, limit: number): Promise<number> {
+export const reapSent: Asked<OutboxStore<never>, 'reap'> = async (db, retentionMs, limit) => {
   const old = await db.$queryRawUnsafe<{ id: string }[]>(REAP_DELIVERIES, retentionMs, limit);
   if (old.length === 0) return 0;
   const ids = old.map(({ id }) => id);
   return countOf(await db.$queryRawUnsafe(REAP_EVENTS, ids));
-}
+};
 
-/** `InboxStore.reap`. */
-export async function reapReceived(db: RawQueries, limit: number): Promise<number> {
-  return countOf(await db.$queryRawUnsafe(REAP_RECEIVED, limit));
-}
+export const reapReceived: Asked<InboxStore<never>, 'reap'> = async (db, limit) =>
+  countOf(await db.$queryRawUnsafe(REAP_RECEIVED, limit));
 
 function countOf(rows: { count: number }[]): number {
   return rows[0]?.count ?? 0;
