@@ -251,8 +251,8 @@ describe.each([
     ['PostgreSQL’s name for no role', { role: 'none' }, 'the name of a role'],
     ['a number', { settings: { 'app.tenant': 7 } }, 'app.tenant'],
     ['a NUL', { settings: { 'app.tenant': 'a\0b' } }, 'app.tenant'],
-    ['a promise', async () => Promise.reject(new Error('nobody hears it')), 'no promise'],
-    ['nothing', undefined, 'no promise'],
+    ['a promise', async () => Promise.reject(new Error('nobody hears it')), 'an object'],
+    ['nothing', undefined, 'an object'],
     ['an option that is none', { rol: role }, 'role'],
   ])('S7 %s is a ConfigurationError, and nothing is executed', async (_fault, returned, words) => {
     let runs = 0;
