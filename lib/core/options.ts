@@ -29,13 +29,10 @@ export function assertKnownOptions(call: string, given: object, known: OptionNam
  */
 export function returned<T>(callback: string, value: unknown, isFit: (value: unknown) => boolean, expected: string): T {
   if (isFit(value)) return value as T;
-  const isPromise = isPromised(value);
-  if (isPromise) value.then(undefined, () => {}); // refused, whatever it comes to
-  const existing = isPromise ? 'a promise' : typeof value === 'number' ? String(value) : typeof value;
+  if (value instanceof Promise) value.catch(() => {}); // refused, whatever it comes to
+  const existing = isPromised(value) ? 'a promise' : Number.isNaN(value) ? 'NaN' : typeof value;
   throw new ConfigurationError(`${callback} has returned what it cannot mean.`, { existing, expected });
 }
-
-export const isBoolean = (said: unknown) => typeof said === 'boolean';
 
 /** For callbacks that may return any value, at once. */
 export function returnedAtOnce(callback: string, value: unknown): unknown {

@@ -85,7 +85,7 @@ export type Proof =
   | 'rolled_back'
   /** A committed row says that the key will never execute. */
   | 'tombstone'
-  /** A committed row holds a result. */
+  /** A committed row holds a result, or a refusal of a version that did not say. */
   | 'answer'
   | 'none';
 
@@ -98,7 +98,7 @@ const EXECUTED: Record<Proof, Executed> = {
   none: 'unknown',
 };
 
-/** Decides what a refusal may say of its key's effect; the one place that does. */
+/** Decides what a refusal may say of its key's effect. A stored one says what it was stored with. */
 export function executedBy(proof: Proof): Executed {
   return EXECUTED[proof];
 }

@@ -1,7 +1,7 @@
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
 import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
 import { upcastData } from '../core/older-data.ts';
-import { isBoolean, returned } from '../core/options.ts';
+import { returned } from '../core/options.ts';
 import { type Executed, executedBy, type Outcome, refuse } from '../core/outcome.ts';
 import type { Redirect } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
@@ -76,7 +76,6 @@ function replayAnswer<T>(
   { options: { schemaVersion = 1, upcasts = {} } }: Definition<never>,
   { asResponse, ...shared }: Reader & { key: string },
 ): Run<T> {
-  const executed = executedBy('answer');
   // Written by a newer deploy: another instance can read it. Same key, try again (R3).
   if (row.schemaVersion > schemaVersion) return { outcome: refuseUnreadable(shared) };
   // A refusal that a person has erased: what it said is gone, and that it was refused is not.
@@ -93,7 +92,7 @@ function replayAnswer<T>(
     return { ...presentAnswer<T>(answer, { replayed: true, ...shared }), expiresAt: row.expiresAt };
   } catch (error) {
     const code = error instanceof CodedError ? error.code : 'result_unreadable';
-    return { outcome: refuse(code, { executed, ...shared }), thrown: error };
+    return { outcome: refuse(code, { executed: executedByRow(row), ...shared }), thrown: error };
   }
 }
 
@@ -165,7 +164,7 @@ export function mayReplay<Tx>(
   const asked = options.mayReplay({ scope: { tenant, principal, operation }, key });
   return proceed(beforeDeadline(asked, deadline, 'mayReplay'), (said) => {
     try {
-      return returned<boolean>(`mayReplay of ${operation}`, said, isBoolean, 'true or false');
+      return returned<boolean>(`mayReplay of ${operation}`, said, (it) => typeof it === 'boolean', 'true or false');
     } catch (error) {
       config.onError(error, { operation, key, during: 'setup' });
       return false;

@@ -108,8 +108,14 @@ async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, in
   if (needsReplication(call)) ended = await confirmReplicated(call, ended);
   if ('row' in ended) call.engine.recentRows.remember(ended.row);
   const run = await answerOwn<Tx, T>(call, ended);
+  if (run.outcome.ok) return run;
   // The first execution stands, whatever has become of this one.
-  return run.outcome.ok ? run : { ...run, outcome: { ...run.outcome, executed: executedBy('answer') } };
+  const executed = executedBy('answer');
+  const isRolledBack = run.outcome.code === 'result_too_large'; // which is no news of the first one
+  return {
+    ...run,
+    outcome: isRolledBack ? refuse('result_unreadable', { executed, ...keysOf(call) }) : { ...run.outcome, executed },
+  };
 }
 
 /**

@@ -73,7 +73,7 @@ export function refusalAnswer(
       expected: '400 to 599',
     });
   }
-  return { kind: 'refusal', reason, message, status, data, executed: false };
+  return { kind: 'refusal', reason, message, status, data };
 }
 
 export function isRefusalStatus(status: unknown): status is number {

@@ -128,8 +128,8 @@ test('a declined card and an unknown outcome are no failures of their steps', as
     'absent -> in_progress: key claimed',
     'in_progress -> failed: key refused for good',
     'absent -> in_progress: key claimed',
-    'undefined -> undefined: a run ended early; what was finished stands and the key can go on from there',
     'in_progress -> unknown: outcome unknown',
+    'undefined -> undefined: a run ended early; what was finished stands and the key can go on from there',
     'unknown -> unknown: call refused',
   ]);
 });

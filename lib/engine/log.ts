@@ -57,7 +57,7 @@ export interface ErrorContext {
    * `checks` (who acts, the schema, `admit`, the reading of the body) and `claim`: the handler did not run. `handler`, and
    * `answer` (its answer could not be made, stored or committed): everything was rolled back. `phases`: what was finished
    * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the
-   * handler or the completer has come upon a ConfigurationError; the key can go on once that is mended. The others: the effect stands.
+   * handler, the completer or the answer of a callback has come upon a ConfigurationError; a key that is not settled can go on once that is mended. The others: the effect stands.
    */
   during:
     | 'checks'
@@ -112,8 +112,8 @@ function logEntry(log: Log, error: unknown, { operation, key, during, instance }
   });
 }
 
-/** An error's code, as databases and networks give one: `P2002`, `40001`, `ECONNREFUSED`. */
-const SHORT = /^\w{1,40}$/;
+/** An error's name, and its code as databases and networks give one: `P2002`, `40001`, `ECONNREFUSED`. Nothing that a person has entered. */
+const SHORT = /^(?!\d{6})\w{1,60}$/;
 
 const FATES: Record<ErrorContext['during'], string> = {
   checks: 'a check before the claim threw; the handler did not run',
@@ -121,7 +121,7 @@ const FATES: Record<ErrorContext['during'], string> = {
   handler: 'the handler threw; everything was rolled back and the key can be used again',
   answer: 'the answer could not be made, stored or committed; everything was rolled back and the key can be used again',
   phases: 'a run ended early; what was finished stands and the key can go on from there',
-  setup: 'the kit is set up or used wrongly; once that is mended, the key can be used again',
+  setup: 'the kit is set up or used wrongly: see the error',
   database: 'the database could not be asked or did not answer',
   replay: 'the stored answer cannot be read; the effect stands',
   afterCommit: 'afterCommit threw; the effect stands',
@@ -137,13 +137,15 @@ function logError(error: unknown, { operation, key, during, instance }: ErrorCon
   else console.error(where, error);
 }
 
-/** An error's name and code; of one of ours also those of its cause, which is what has gone wrong. */
-export function errorName(error: unknown): string {
+/** An error's name and code, and those of its causes: one of ours, and `fetch failed`, say less than theirs. */
+export function errorName(error: unknown, depth = 1): string {
   if (!(error instanceof Error)) return typeof error;
-  const { name, code, cause } = error as Error & { code?: unknown };
-  const own = typeof code === 'string' && SHORT.test(code) ? `${name} ${code}` : name;
-  return error instanceof IdempotencyError && cause !== undefined ? `${own}, because of ${errorName(cause)}` : own;
+  const { name, code, cause } = error as { name: unknown; code?: unknown; cause?: unknown };
+  const own = [name, code].filter((word) => typeof word === 'string' && SHORT.test(word)).join(' ') || 'an error';
+  return cause instanceof Error && depth < MAX_CAUSES ? `${own}, because of ${errorName(cause, depth + 1)}` : own;
 }
+
+const MAX_CAUSES = 3;
 
 /** The message of our own errors, which hold no payload. Of others none. */
 function ownMessage(error: unknown): string | undefined {

@@ -242,7 +242,9 @@ async function completionOf<Tx>(
   { answer: given, input }: Made,
 ): Promise<Completion> {
   const { onPoint } = call.engine.config;
-  const answer = await withResponse(given, call.request.response);
+  const made = await withResponse(given, call.request.response);
+  // It has no foreign calls, and what the handler has written is the refusal's own.
+  const answer = made.kind === 'refusal' ? { ...made, executed: false } : made;
   if (answer.kind === 'refusal') {
     const { key, tenant, principal, operation } = call.id;
     const scope = { tenant, principal, operation };

@@ -91,7 +91,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
       const data = await run(arrival);
       if (!isRefusal(data)) return { stored: true, outcome: success(structuredClone(data)) } as const;
       if (data.code !== 'failed') return { stored: false, outcome: data, proof: proofOf(arrival) } as const;
-      return { stored: true, outcome: { ...data, executed: executedBy('answer'), replayed: false } } as const;
+      return { stored: true, outcome: { ...data, executed: false, replayed: false } } as const;
     } catch (thrown) {
       if (redirectOf(thrown)) return { stored: true, outcome: success(undefined as R), thrown } as const;
       const steers = isControlFlow(thrown) ? thrown : undefined;
@@ -105,7 +105,8 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
     // A handler that still runs may roll back, and then the other values are as good.
     if (outcome && row.fingerprint !== fingerprint) {
       const message = MISMATCH_MESSAGES[row.state];
-      return refuse('payload_mismatch', { executed: executedBy('answer'), message, data: { first: outcome }, ...keys });
+      const executed = outcome.ok || outcome.executed;
+      return refuse('payload_mismatch', { executed, message, data: { first: outcome }, ...keys });
     }
     if (row.thrown) throw row.thrown;
     return outcome ?? refuse('in_flight', { retryAfterMs, ...keys });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
-import { ConfigurationError } from '../../core/errors.ts';
 import { anything, effect, effects, freshKey, kit } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import type { OperationOptions } from '../definition.ts';
@@ -32,8 +31,9 @@ describe('A11 what a look-up says and is no answer is no finding, and is reporte
     provider.faults = ['before'];
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
     expect(await rowOf(key)).toMatchObject({ state: 'unknown' });
-    const told = errors.filter((error) => error instanceof ConfigurationError);
-    expect(told[0]?.message).toContain('lookup of charge_created');
+    expect(errors).toMatchObject([
+      { name: 'ConfigurationError', message: expect.stringContaining('lookup of charge_created') },
+    ]);
     await expire(key);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unknown: 1 });
     expectCounted(provider.count(`order-of-${key}`)).toBe(0);
@@ -107,18 +107,23 @@ test('an upcast that is async leads nowhere: nobody is told a promise', async ()
   expect(errors).toMatchObject([{ name: 'ResultUnreadableError', cause: { name: 'ConfigurationError' } }]);
 });
 
-test('a promise of whether a call needs compensation says nothing: the key is a person’s', async () => {
+test.each<[string, { compensates?: string }]>([
+  ['a charge that cannot say whether it needs a compensation does', {}],
+  ['a refund that cannot say whether anything came of it has compensated nothing', { compensates: 'charge' }],
+])('%s: the key is a person’s', async (_, more) => {
   const { errors, onError } = hearing();
+  const unsure = { ...more, needsCompensation: (async () => false) as never };
   const pay = kit(database.client, { onError })
     .operation({ name: 'pay', schema: anything })
     .phases(async ({ foreign, key, fail }) => {
-      await foreign('charge', { ...provider.call(key), needsCompensation: (async () => false) as never });
+      await foreign('charge', { ...provider.call(key), needsCompensation: more.compensates !== undefined });
+      await foreign('another', { ...provider.call(`${key}-2`), ...unsure });
       return fail('sold_out');
     });
   const key = freshKey();
   expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'failed', executed: true });
   expect(await rowOf(key)).toMatchObject({ needsAttention: true });
-  expect(errors).toMatchObject([{ message: expect.stringContaining('needsCompensation of charge') }]);
+  expect(errors).toMatchObject([{ message: expect.stringContaining('needsCompensation of another') }]);
 });
 
 describe('what a send or a look-up fails with is told by its name', () => {
@@ -127,9 +132,9 @@ describe('what a send or a look-up fails with is told by its name', () => {
     readonly code = 'api_key_expired';
   }
   const refused = () => {
-    throw new StripeAuthenticationError('No such key: sk_live_1234');
+    throw new StripeAuthenticationError('No such key: sk_live_1234', { cause: new TypeError('fetch sk_live_1234') });
   };
-  const NAME = 'StripeAuthenticationError api_key_expired';
+  const NAME = 'StripeAuthenticationError api_key_expired, because of TypeError';
 
   test.each<[string, Partial<Call>, { of: string; code: string }]>([
     ['send', { send: refused }, { of: 'send', code: 'unavailable' }],

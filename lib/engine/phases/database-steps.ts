@@ -103,8 +103,7 @@ export async function refuseIn<Tx>(
   await options.onRefused?.(tx, { reason, data, input, key, scope, steps });
   const uncompensated = journal.uncompensated((error) => reportError(running, error));
   const why = `It was refused (${reason}), and no other call has compensated: ${uncompensated.join(', ')}.`;
-  // What the answer says is about the call that it came of.
-  const executed = journal.executed || (answer.executed ?? false);
+  const executed = journal.executed === false && answer.executed ? answer.executed : journal.executed;
   const result = encodeAnswer({ ...answer, executed });
   const settle = { state: 'failed' as const, result, schemaVersion: options.schemaVersion ?? 1 };
   return { settle: uncompensated.length > 0 ? { ...settle, uncompensated: { steps: uncompensated, why } } : settle };

@@ -1,5 +1,5 @@
 import type { Health } from '../../core/circuit-breaker.ts';
-import { CodedError } from '../../core/errors.ts';
+import { CodedError, isSetUpWrongly } from '../../core/errors.ts';
 import type { Answered } from '../../core/foreign.ts';
 import { shapeDifference } from '../../core/older-data.ts';
 import { returned } from '../../core/options.ts';
@@ -77,26 +77,17 @@ export class ForeignExchange<Tx, A, R> {
 
   /** Asks the provider. An answer that cannot be had teaches nothing. */
   async lookUp(stored: Step | undefined): Promise<ForeignReply<R>> {
-    const { call } = this.step;
+    const { call, name } = this.step;
     const { lookup } = call;
     if (!lookup || !stored) return { kind: 'nothing' };
     const sent = this.#argumentsOf(stored);
-    const ask = (request: ForeignRequest) => lookup.call(call, sent, request);
+    const ask = async (request: ForeignRequest) => readLookedUp<R>(name, await lookup.call(call, sent, request));
     const failed = (error: unknown) => ({ kind: 'failed', verdict: 'indeterminate', error }) as const;
-    const lookUp = () => this.#inTime(stored, ask).then((said) => this.#replyOf(said), failed);
+    const answered = (read: Answered | { found: R }): ForeignReply<R> =>
+      typeof read === 'string' ? { kind: 'answered', answer: read } : { kind: 'result', result: read.found };
+    const lookUp = () => this.#inTime(stored, ask).then(answered, failed);
     const { breakers } = this.running.engine;
     return await breakers.run(call.dependency, lookUp, (reply) => this.#healthBy(reply)).catch(failed);
-  }
-
-  /** What is no answer is reported, and asked for again later. */
-  #replyOf(said: unknown): ForeignReply<R> {
-    try {
-      const read = readLookedUp<R>(this.step.name, said);
-      return typeof read === 'string' ? { kind: 'answered', answer: read } : { kind: 'result', result: read.found };
-    } catch (error) {
-      reportError(this.running, error);
-      return { kind: 'answered', answer: 'pending' };
-    }
   }
 
   /** The result that a person's reference stands for; undefined where only a look-up can make one. Throws where nothing can. */
@@ -173,7 +164,7 @@ export class ForeignExchange<Tx, A, R> {
     try {
       const { name, call } = this.step;
       const expected = "'indeterminate', 'not_executed', 'look_up' or { refuse }";
-      return returned(`judge of ${name}`, call.judge?.(error) ?? 'indeterminate', isVerdict, expected);
+      return returned(`judge of ${name}`, call.judge ? call.judge(error) : 'indeterminate', isVerdict, expected);
     } catch (thrown) {
       reportError(this.running, thrown);
       return 'indeterminate';
@@ -182,7 +173,7 @@ export class ForeignExchange<Tx, A, R> {
 
   /** What a reply says of the dependency. A declined card is an answer; a caller's patience may have been short. */
   #healthBy(reply: ForeignReply<R>): Health {
-    if (reply.kind !== 'failed' || reply.verdict !== 'indeterminate') return 'up';
+    if (reply.kind !== 'failed' || reply.verdict !== 'indeterminate' || isSetUpWrongly(reply.error)) return 'up';
     const { signal, deadline } = this.running;
     return signal.aborted || timeLeft(deadline) < 2 * MARGIN.mostMs ? 'unsaid' : 'down';
   }

@@ -131,12 +131,16 @@ export interface Failure {
 }
 
 /** Records for whoever looks at the key what its call has failed with: once each, by its name, for a message may hold what was sent. */
-export async function recordFailure<Tx>(running: PhasesRun<Tx>, step: string, { of, error }: Failure): Promise<void> {
-  const { engine, held } = running;
-  const detail = { step, of, error: errorName(error) };
+export async function recordFailure<Tx>(
+  { engine, held }: PhasesRun<Tx>,
+  step: string,
+  failure: Failure,
+): Promise<void> {
+  const { operation, key } = held.id;
+  const detail = { step, of: failure.of, error: errorName(failure.error) };
   await engine.store
     .recordEvent(held.id, { type: 'call_failed', actor: 'executor', detail })
-    .catch((thrown) => reportError(running, thrown));
+    .catch((error) => engine.config.onError(error, { operation, key, during: 'database' }));
 }
 
 /** Leads a key from `unknown` back to work, under a higher token (S4). */

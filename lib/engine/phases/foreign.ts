@@ -7,11 +7,12 @@ import { recordDelay } from '../../telemetry/metrics.ts';
 import { encodeAnswer } from '../answer.ts';
 import { timeLeft } from '../deadline.ts';
 import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
+import { isCircuitOpen } from './circuit-breakers.ts';
 import { type ForeignCall, versionOfPart } from './context.ts';
 import { finishStep, readRefusal } from './database-steps.ts';
 import { ForeignExchange, type ForeignReply } from './foreign-exchange.ts';
 import { type Failure, recordAnswer, recordFailure, recordResult, type StartedCall } from './foreign-record.ts';
-import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun, reportError } from './run.ts';
+import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun } from './run.ts';
 import { endUnknown } from './suspension.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
@@ -28,8 +29,6 @@ interface CallState {
   /** True if an executor before this run may have sent it. */
   readonly tookOver: boolean;
   readonly verdict: Situation['verdict'];
-  /** True if a person's word, and no proof, says that a send has done nothing. */
-  readonly isVouched: boolean;
   /** The answer of the last send that was final, for the whole intent. */
   readonly refusal: RefusalAnswer | undefined;
   readonly mustLookUp: boolean;
@@ -68,9 +67,7 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
 async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored: Step | undefined): Promise<R> {
   const { running, step } = exchange;
   const { maxTries = MAX_TRIES } = step.call;
-  if (stored?.verdict === 'failed') {
-    return endRun(running, { refusal: { ...refusalAnswer('marked_failed'), executed: 'unknown' } });
-  }
+  if (stored?.verdict === 'failed') return await endRefused(exchange, refusalAnswer('marked_failed'));
   const found = stored?.verdict === 'succeeded' ? await exchange.readReference(stored) : undefined;
   if (found) return await recordResult(running, step, found.result);
   const mayBeDone = stored !== undefined && isDoubtful(stored);
@@ -81,7 +78,6 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     mayBeDone,
     tookOver: mayBeDone,
     verdict: stored?.verdict ?? undefined,
-    isVouched: stored?.verdict === 'retry',
     refusal: stored && readRefusal(stored),
     mustLookUp: false,
     answered: undefined,
@@ -101,7 +97,7 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     state = moved.state;
     // First of all: what is known now is written down, also when the time has just run out. The token guards it.
     if (reply.kind === 'result') return await recordResult(running, step, reply.result);
-    if (reply.kind === 'failed') failure = { of: move === 'send' ? 'send' : 'lookup', error: reply.error };
+    failure = failureBehind(failure, move, reply);
     if (exchange.lateResult || needsNoPause(nextMove(situationOf(exchange, state)), reply.kind)) continue;
     assertGoesOn(running);
     const pauseMs = fullJitter(tries, JITTER, Math.random());
@@ -112,6 +108,22 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
     tries++;
   }
+}
+
+/** The error to tell of, once the run's efforts are over: not that of a circuit which it has opened, nor of a look-up that was had since. */
+function failureBehind(before: Failure | undefined, move: Move, reply: Moved<unknown>['reply']): Failure | undefined {
+  const of = move === 'send' ? 'send' : 'lookup';
+  if (reply.kind === 'failed') return before && isCircuitOpen(reply.error) ? before : { of, error: reply.error };
+  return reply.kind === 'answered' && before?.of === 'lookup' ? undefined : before;
+}
+
+/** Ends the run in a refusal. Neither a person's word that a send did nothing is a proof of it, nor is a send over that is open. */
+async function endRefused<Tx, A, R>({ running, openSends }: ForeignExchange<Tx, A, R>, refusal: RefusalAnswer) {
+  const { engine, held } = running;
+  // Nobody has judged what the first run has sent.
+  const events = held.attempts > 1 ? await engine.store.events(held.id) : [];
+  const isUnproven = openSends > 0 || events.some(({ type }) => type === 'verdict');
+  return endRun(running, { refusal: { ...refusal, executed: isUnproven ? 'unknown' : false } });
 }
 
 /** True for what ends the call, and for the send that an answer has allowed: the two are one try. */
@@ -139,9 +151,7 @@ async function makeMove<Tx, A, R>(
       // The next turn asks; it never sends on the strength of an answer that was not final.
       return { state: { ...state, answered: undefined, mustLookUp: true }, reply: { kind: 'nothing' } };
     case 'refuse':
-      return endRun(exchange.running, {
-        refusal: { ...(state.refusal as RefusalAnswer), executed: state.isVouched && 'unknown' },
-      });
+      return await endRefused(exchange, state.refusal as RefusalAnswer);
     case 'give up':
       return { state, reply: { kind: 'over' } };
   }
@@ -191,19 +201,14 @@ async function endEfforts<Tx, A, R>(
   { isOver, failure }: { isOver: boolean; failure: Failure | undefined },
 ): Promise<never> {
   const { running, step } = exchange;
-  if (failure) await recordFailure(running, step.name, failure);
-  const cause = failure?.error;
   const later = nextMove({ ...situationOf(exchange, state), answered: undefined });
   if (!isOver && later === 'send' && running.held.state === 'in_progress') {
     const words = `${step.name} has not succeeded yet; a later run goes on.`;
-    return endRun(running, { error: new CodedError('unavailable', words, { cause }) });
-  }
-  if (failure) {
-    const words = `The ${failure.of} of ${step.name} has failed, and what became of it is not known.`;
-    reportError(running, new CodedError('outcome_unknown', words, { cause }));
+    if (failure) await recordFailure(running, step.name, failure);
+    return endRun(running, { error: new CodedError('unavailable', words, { cause: failure?.error }) });
   }
   // What asking has not helped with may still be found by asking later: a request that was on its way arrives.
-  return await endUnknown(running, { step: step.name, canAsk: later !== 'give up', needsPerson: isOver });
+  return await endUnknown(running, { step: step.name, canAsk: later !== 'give up', needsPerson: isOver, failure });
 }
 
 function situationOf<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, state: CallState): Situation {

@@ -1,5 +1,5 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
-import { isBoolean, returned } from '../../core/options.ts';
+import { returned } from '../../core/options.ts';
 import type { Executed } from '../../core/outcome.ts';
 import { isDoubtful, type Step, type StepKind } from '../../store/leases.ts';
 import type { ForeignCall } from './context.ts';
@@ -61,7 +61,7 @@ export class Journal {
       });
     }
     this.#names.add(name);
-    this.#unreached.delete(name);
+    if (stored) this.#unreached.delete(name);
     this.#open = name;
     return { position: this.#names.size, stored };
   }
@@ -104,10 +104,12 @@ export class Journal {
         // Nothing came of it: it needs no compensation, and has compensated nothing.
         if (typeof needsCompensation === 'function') {
           const said = needsCompensation(read());
-          if (!returned(`needsCompensation of ${name}`, said, isBoolean, 'true or false')) continue;
+          if (!returned(`needsCompensation of ${name}`, said, (it) => typeof it === 'boolean', 'true or false'))
+            continue;
         }
       } catch (error) {
         onError(error);
+        if (compensates !== undefined) continue; // nor has it compensated anything, for all that is known
       }
       if (compensates !== undefined) left.delete(compensates);
       else if (needsCompensation !== false) left.add(name);

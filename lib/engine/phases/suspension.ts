@@ -1,7 +1,9 @@
 import { equalJitter } from '../../core/backoff.ts';
+import { CodedError, isSetUpWrongly } from '../../core/errors.ts';
 import { recordDelay } from '../../telemetry/metrics.ts';
 import { recordTransition } from '../instrumentation.ts';
-import { endRun, type PhasesRun } from './run.ts';
+import { type Failure, recordFailure } from './foreign-record.ts';
+import { endRun, type PhasesRun, reportError } from './run.ts';
 
 /**
  * How long the completer leaves a key alone, by how often it was taken up: a second at first, an hour in the end. With
@@ -63,10 +65,16 @@ export async function leaveToPerson<Tx>({ engine, held }: PhasesRun<Tx>, why: st
  *
  * @param canAsk whether it can be asked about, or sent again, later; otherwise only a person can go on
  * @param needsPerson whether asking will most likely not help
+ * @param failure what the call has failed with last
  */
 export async function endUnknown<Tx>(
   running: PhasesRun<Tx>,
-  { step, canAsk, needsPerson }: { step: string; canAsk: boolean; needsPerson: boolean },
+  {
+    step,
+    canAsk,
+    needsPerson,
+    failure,
+  }: { step: string; canAsk: boolean; needsPerson: boolean; failure: Failure | undefined },
 ): Promise<never> {
   const { engine, held, heartbeat } = running;
   await heartbeat.stop(); // a renewal that came behind it would make a key due that only a person can go on with
@@ -80,8 +88,17 @@ export async function endUnknown<Tx>(
     await engine.store.recordEvent(held.id, { type: 'unknown', actor: 'executor', detail: { step } });
   }
   recordTransition(engine.config, held.id, { from: held.state, to: 'unknown', attempt: held.attempts });
+  if (failure) await tellFailure(running, step, failure);
   await recordAttention(running, row.needsAttention);
   return endRun(running, { row });
+}
+
+/** What is set up wrongly is reported as it is. */
+async function tellFailure<Tx>(running: PhasesRun<Tx>, step: string, failure: Failure): Promise<void> {
+  const { of, error } = failure;
+  const words = `The ${of} of ${step} has failed, and what became of it is not known.`;
+  reportError(running, isSetUpWrongly(error) ? error : new CodedError('outcome_unknown', words, { cause: error }));
+  await recordFailure(running, step, failure);
 }
 
 /** Records that from here on a person is asked to look at the key: once. */

@@ -144,7 +144,7 @@ async function lookUp<Tx, A, R>(
     );
   };
   const looked = await ask().catch((error): 'unasked' => {
-    config.onError(error, { operation: id.operation, key: id.key, during: 'phases' });
+    config.onError(error, { operation: id.operation, key: id.key, during: 'checks' });
     return 'unasked';
   });
   const result = typeof looked === 'string' ? null : encodeStep(looked.found, foreign.version);

@@ -126,6 +126,6 @@ export class FuzzServer {
     const more = { key, nextKey: this.mint() };
     if (state === 'succeeded') return { ok: true, data: key, replayed: true, ...more };
     if (state === 'abandoned') return refuse('key_abandoned', { executed: false, ...more });
-    return state === 'failed' ? refuse('failed', { executed: true, ...more }) : undefined;
+    return state === 'failed' ? refuse('failed', more) : undefined;
   }
 }
