@@ -47,11 +47,11 @@ function route({ work = () => ({ id: 'o1' }), kit: options, operation, ...how }:
 }
 
 test('a result with a BigInt and a Decimal is JSON, with text for both', async () => {
-  const handler = route({ work: () => ({ price: new Decimal('12.50'), cents: 5n, lines: new Set([1]) }) });
+  const handler = route({ work: () => ({ price: new Decimal('12.50'), cents: 5n, lines: new Map([['a', 1n]]) }) });
   const request = () => handler(requestOf({ key: 'rich-result' }));
   for (const response of [await request(), await request()]) {
     expect(response.headers.get('content-type')).toBe('application/json');
-    expect(await response.json()).toEqual({ price: '12.5', cents: '5', lines: [1] });
+    expect(await response.json()).toEqual({ price: '12.5', cents: '5', lines: [['a', '1']] });
   }
 });
 

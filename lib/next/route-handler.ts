@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { jsonText } from '../core/data.ts';
 import { derivedUuid } from '../core/key.ts';
 import { assertKnownOptions, listOf, type OptionNames } from '../core/options.ts';
 import { executedBy, type Refusal, refuse } from '../core/outcome.ts';
@@ -7,7 +8,7 @@ import type { Run } from '../engine/call-result.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
 import { deliverable, repeatedHeaders, responseOf, ServerErrorResponse, storedResponse } from '../engine/response.ts';
-import { plainJson, problemResponse } from '../http/problem.ts';
+import { problemResponse } from '../http/problem.ts';
 import { dropBody, readBody } from '../http/read-body.ts';
 import { callerLimits, keyOfHeader } from '../http/request-headers.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
@@ -22,7 +23,7 @@ export interface RouteHandlerOptions<Result> {
   /**
    * Makes the response of what the operation returned, from nothing else. Made before the key settles, and stored: what
    * it throws rolls back, and so does a status of 500 or above. For a key that a worker has finished it is made at each
-   * replay. Default: the result as JSON, with text for BigInt and Decimal. Not asked where the operation itself returned a `Response`.
+   * replay. Default: the result as JSON, with text for BigInt and Decimal, lists for Map and Set, which `Response.json` does not know. Not asked where the operation itself returned a `Response`.
    */
   respond?: (result: Result) => Response | Promise<Response>;
   /** The value that the schema checks. Default: the body. Path and query count in the fingerprint whatever it takes of them. */
@@ -163,7 +164,7 @@ function pathOf({ url }: Request): string {
 
 function asJson(result: unknown): Response {
   if (result === undefined) return new Response(null, { status: 204 });
-  return new Response(JSON.stringify(result, plainJson), { headers: { 'Content-Type': 'application/json' } });
+  return new Response(jsonText(result), { headers: { 'Content-Type': 'application/json' } });
 }
 
 /** What an answer is made of besides its run. */
