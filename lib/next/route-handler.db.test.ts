@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Decimal } from '@prisma/client/runtime/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -133,6 +134,22 @@ describe('R1 H3 the first answer and its replay', () => {
     expect(() => route({ headers: ['Set-Cookie'] })).toThrow('never sets a cookie');
   });
 
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('a body in %s says so, each time; of one that fetch has decoded, the header is left out', async (encoding, encode) => {
+    const headers = { 'Content-Encoding': encoding };
+    const text = '{"id":"o1"}';
+    const { first, second } = await twice(route({ respond: () => new Response(new Uint8Array(encode(text)), { headers }) }));
+    expect(first).toMatchObject({ headers: { 'content-encoding': encoding }, body: encode(text).toString('latin1') });
+    expect(second).toEqual({ ...first, status: 'replayed' });
+    const decoded = await twice(route({ respond: () => new Response(text, { headers }) }));
+    expect(decoded.first).toMatchObject({ body: text, status: 'stored' });
+    expect(decoded.first.headers).not.toHaveProperty('content-encoding');
+    expect(decoded.second).toEqual({ ...decoded.first, status: 'replayed' });
+  });
+
   test('a redirect that was thrown is a success, and leads with See Other', async () => {
     const work = () => {
       throw Object.assign(new Error('NEXT_REDIRECT'), { digest: 'NEXT_REDIRECT;push;/orders/o1;307;' });
@@ -246,6 +263,12 @@ describe('what cannot be stored rolls back', () => {
     [
       'R1 server-sent events',
       () => new Response('data: 1\n\n', { headers: { 'Content-Type': 'text/event-stream' } }),
+      500,
+      'internal',
+    ],
+    [
+      'an encoding of which nobody can tell whether the body has it',
+      () => new Response('done', { headers: { 'Content-Encoding': 'zstd' } }),
       500,
       'internal',
     ],
