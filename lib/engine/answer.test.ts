@@ -140,12 +140,20 @@ describe('R1 what cannot be stored is refused clearly', () => {
   }
 
   test.each([
-    ['a class instance', { order: { total: new Money() } }, /result\.order\.total is an instance of Money\. Give its fields/],
+    [
+      'a class instance',
+      { order: { total: new Money() } },
+      /result\.order\.total is an instance of Money\. Give its fields/,
+    ],
     ['a function', { order: { pay: () => {} } }, /result\.order\.pay is a function\. Leave it out/],
     ['a promise that nobody awaited', { order: Promise.resolve(1) }, /result\.order is a promise\. Await it/],
     ['a symbol', { order: Symbol('s') }, /result\.order is a symbol\. Leave it out/],
     ['a name that is a symbol', { order: { [Symbol('s')]: 1 } }, /result\.order is an object with a symbol for a name/],
-    ['the name __proto__', JSON.parse('{"order":{"__proto__":1}}'), /result\.order is an object with the name __proto__/],
+    [
+      'the name __proto__',
+      JSON.parse('{"order":{"__proto__":1}}'),
+      /result\.order is an object with the name __proto__/,
+    ],
     ['all of it', new Money(), /The result cannot be stored: result is an instance of Money/],
   ])('R1 %s, with its place, its kind and the fix, in each kind of answer', (_, value, words) => {
     const refusal: Answer = { kind: 'refusal', reason: 'no', message: 'No.', status: 422, data: value };
@@ -153,8 +161,12 @@ describe('R1 what cannot be stored is refused clearly', () => {
     expect(() => encodeAnswer(data(value))).toThrow(ConfigurationError);
     expect(() => encodeAnswer(data(value))).toThrow(words);
     expect(() => encodeAnswer({ kind: 'data', data: value, response })).toThrow(words);
-    expect(() => encodeStep('result of pay', value)).toThrow(new RegExp(words.source.replace('result cannot', 'result of pay cannot')));
-    expect(() => encodeAnswer(refusal)).toThrow(new RegExp(words.source.replace(/^The result/, 'The data of the refusal').replaceAll('result', 'data')));
+    expect(() => encodeStep('result of pay', value)).toThrow(
+      new RegExp(words.source.replace('result cannot', 'result of pay cannot')),
+    );
+    expect(() => encodeAnswer(refusal)).toThrow(
+      new RegExp(words.source.replace(/^The result/, 'The data of the refusal').replaceAll('result', 'data')),
+    );
   });
 
   test('R1 the symbol by which Prisma shows rows with computed fields is no data, and no obstacle', () => {
@@ -175,7 +187,11 @@ describe('what cannot be stored is reported without what it says', () => {
     ['a class instance', { card: new Card(), note: 'secret-note' }, 'result.card is an instance of Card'],
     ['a function that closes over it', { pay: () => 'secret-4242' }, 'result.pay is a function'],
     ['a symbol', { tag: Symbol('secret-4242') }, 'result.tag is a symbol'],
-    ['what stands under a key of a Map', new Map([['secret-"4242")', new Card()]]), 'result.get(…) is an instance of Card'],
+    [
+      'what stands under a key of a Map',
+      new Map([['secret-"4242")', new Card()]]),
+      'result.get(…) is an instance of Card',
+    ],
     ['the key of a Map itself', new Map([[new Card(), 1]]), /^result\.get.* is an instance of Card/],
     ['a getter that throws', Object.defineProperty({}, 'card', { get: fails, enumerable: true }), /threw Error$/],
   ])('of %s, its place and its type', (_, value, existing) => {

@@ -36,7 +36,9 @@ export const MAX_RESULT_BYTES = 262_144;
 export function encodeAnswer(answer: Answer): string {
   const what = answer.kind === 'refusal' ? 'data of the refusal' : 'result';
   const isResult = answer.kind === 'data' && !answer.response;
-  const text = isResult ? RESULT + stringifyValue(answer.data, { what }) : stringifyValue(answer, { what, at: '.data' });
+  const text = isResult
+    ? RESULT + stringifyValue(answer.data, { what })
+    : stringifyValue(answer, { what, at: '.data' });
   return withinLimit(text, 'answer');
 }
 

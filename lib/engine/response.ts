@@ -33,13 +33,7 @@ const DECODERS: Readonly<Record<string, typeof gunzipSync>> = {
 };
 
 /** Headers of the connection that a response came over, and of how its body was packed there. */
-const OF_THE_CONNECTION = new Set([
-  'connection',
-  ENCODING,
-  'content-length',
-  'keep-alive',
-  'transfer-encoding',
-]);
+const OF_THE_CONNECTION = new Set(['connection', ENCODING, 'content-length', 'keep-alive', 'transfer-encoding']);
 
 /** The stored response with all headers of the one that it was made of, but for those of a connection: its first delivery. */
 export function firstDelivery(stored: StoredResponse, { headers }: Response): Response {

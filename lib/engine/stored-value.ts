@@ -73,7 +73,8 @@ function ownBytes(value: unknown): unknown {
  * what a person has sent. So it is no `cause` either, which loggers and `onError` would write out.
  */
 function describeUnstorable(error: unknown): { path?: string; is: string; fix: string } {
-  if (!(error instanceof devalue.DevalueError)) return { is: `has a getter that threw ${nameOf(error)}`, fix: 'Mend it.' };
+  if (!(error instanceof devalue.DevalueError))
+    return { is: `has a getter that threw ${nameOf(error)}`, fix: 'Mend it.' };
   return { path: (error.path ?? '').replace(MAP_KEYS, '.get(…)'), ...unstorableKind(error.value) };
 }
 

@@ -158,6 +158,17 @@ describe('X4 a body that cannot', () => {
     await expect(readBody(requestOf(body))).rejects.toMatchObject({ code: 'malformed_body' });
   });
 
+  test.each<[string, (request: Request) => unknown]>([
+    ['was read', (request) => request.text()],
+    ['has a reader', (request) => request.body?.getReader()],
+  ])('that %s before is a mistake of the app, not of who has sent it', async (_, read) => {
+    const request = requestOf('{}');
+    await read(request);
+    const error = { name: 'IdempotencyError', message: expect.stringContaining('request.clone()') };
+    await expect(readBody(request)).rejects.toMatchObject(error);
+    await expect(readBytes(request)).rejects.toMatchObject(error);
+  });
+
   const stream = (bytes: number) => {
     let read = 0;
     const body = new ReadableStream({

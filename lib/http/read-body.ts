@@ -1,5 +1,5 @@
 import { MIMEType } from 'node:util';
-import { BadPayloadError } from '../core/errors.ts';
+import { BadPayloadError, IdempotencyError } from '../core/errors.ts';
 import { formBeyondLimits, MAX_BODY_BYTES, MAX_FIELDS, tooManyFields } from '../core/payload-limits.ts';
 
 /** A refused body is read as far as this, so that its sender hears of the refusal. */
@@ -9,6 +9,7 @@ const MAX_DROPPED_BYTES = 16 * MAX_BODY_BYTES;
  * The body of a request: JSON, a form, or null for no body at all. UTF-8 alone: what is read must be what was sent.
  *
  * @throws BadPayloadError `unsupported_media_type`, `payload_too_large` or `malformed_body`
+ * @throws IdempotencyError where somebody has read it before
  */
 export async function readBody(request: Request): Promise<unknown> {
   const bytes = await readBytes(request);
@@ -60,8 +61,18 @@ function hasOneMeaning(said: string, { params }: MIMEType): boolean {
  * (RFC 9112, section 9.6) and try again for ever. What Content-Length says may be wrong, or not be said.
  *
  * @throws BadPayloadError `payload_too_large`, or `malformed_body` when it breaks off
+ * @throws IdempotencyError where somebody has read it before
  */
 export async function readBytes(request: Request, maxBytes: number = MAX_BODY_BYTES): Promise<Uint8Array> {
+  if (request.bodyUsed || request.body?.locked) {
+    throw new IdempotencyError(
+      'The body of the request was read before the kit could read it. Read request.clone() there.',
+      {
+        existing: 'a body that was read, or has a reader',
+        expected: 'await request.clone().text()',
+      },
+    );
+  }
   if (Number(request.headers.get('content-length') ?? 0) > MAX_DROPPED_BYTES) throw tooLarge(maxBytes);
   let kept = Buffer.alloc(0);
   let length = 0;

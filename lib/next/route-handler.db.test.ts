@@ -138,17 +138,22 @@ describe('R1 H3 the first answer and its replay', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('a body in %s says so, each time; of one that fetch has decoded, the header is left out', async (encoding, encode) => {
-    const headers = { 'Content-Encoding': encoding };
-    const text = '{"id":"o1"}';
-    const { first, second } = await twice(route({ respond: () => new Response(new Uint8Array(encode(text)), { headers }) }));
-    expect(first).toMatchObject({ headers: { 'content-encoding': encoding }, body: encode(text).toString('latin1') });
-    expect(second).toEqual({ ...first, status: 'replayed' });
-    const decoded = await twice(route({ respond: () => new Response(text, { headers }) }));
-    expect(decoded.first).toMatchObject({ body: text, status: 'stored' });
-    expect(decoded.first.headers).not.toHaveProperty('content-encoding');
-    expect(decoded.second).toEqual({ ...decoded.first, status: 'replayed' });
-  });
+  ])(
+    'a body in %s says so, each time; of one that fetch has decoded, the header is left out',
+    async (encoding, encode) => {
+      const headers = { 'Content-Encoding': encoding };
+      const text = '{"id":"o1"}';
+      const { first, second } = await twice(
+        route({ respond: () => new Response(new Uint8Array(encode(text)), { headers }) }),
+      );
+      expect(first).toMatchObject({ headers: { 'content-encoding': encoding }, body: encode(text).toString('latin1') });
+      expect(second).toEqual({ ...first, status: 'replayed' });
+      const decoded = await twice(route({ respond: () => new Response(text, { headers }) }));
+      expect(decoded.first).toMatchObject({ body: text, status: 'stored' });
+      expect(decoded.first.headers).not.toHaveProperty('content-encoding');
+      expect(decoded.second).toEqual({ ...decoded.first, status: 'replayed' });
+    },
+  );
 
   test('a redirect that was thrown is a success, and leads with See Other', async () => {
     const work = () => {
@@ -254,6 +259,18 @@ describe('R1 what a run has made that was rolled back is never sent', () => {
     const handler = routeHandler(pay, { respond: () => new Promise<Response>(() => {}) });
     expect((await handler(requestOf({ key: freshKey() }))).status).toBe(503);
   });
+});
+
+test('a body that a wrapper has read is its mistake: reported, a 500, and the key stays usable', async () => {
+  const errors: unknown[] = [];
+  const handler = route({ kit: { onError: (error) => void errors.push(error) } });
+  const key = freshKey();
+  const request = requestOf({ key });
+  await request.text();
+  const answer = await seen(await handler(request));
+  expect(answer).toMatchObject({ line: 500, body: expect.stringContaining('"code":"internal"') });
+  expect(errors).toMatchObject([{ name: 'IdempotencyError', message: expect.stringContaining('request.clone()') }]);
+  expect(await seen(await handler(requestOf({ key })))).toMatchObject({ line: 200, status: 'stored' });
 });
 
 describe('what cannot be stored rolls back', () => {

@@ -43,5 +43,7 @@ test('what cannot be stored is reported without what it says', () => {
 });
 
 test('files and class instances are refused, with where they are', () => {
-  expect(() => encodeInput({ input: { photo: new Blob(['x']) }, context: [] }, {})).toThrow('input.photo is an instance of Blob. Phases');
+  expect(() => encodeInput({ input: { photo: new Blob(['x']) }, context: [] }, {})).toThrow(
+    'input.photo is an instance of Blob. Phases',
+  );
 });
