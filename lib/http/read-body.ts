@@ -32,8 +32,17 @@ function mediaTypeOf(headers: Headers): MIMEType | undefined {
     throw unsupported(`Content-Encoding: ${encoding}`, 'no encoding');
   const type = parseType(headers.get('content-type') ?? '');
   const charset = type?.params.get('charset') ?? 'utf-8';
-  if (charset.toLowerCase() !== 'utf-8') throw unsupported(`charset=${charset}`, 'utf-8');
+  if (!isUtf8(charset)) throw unsupported(`charset=${charset}`, 'utf-8');
   return type;
+}
+
+/** By the names of the Encoding Standard: `utf8` is one of it. */
+function isUtf8(charset: string): boolean {
+  try {
+    return new TextDecoder(charset).encoding === 'utf-8';
+  } catch {
+    return false;
+  }
 }
 
 function parseType(said: string): MIMEType | undefined {
@@ -117,7 +126,8 @@ function parseStrictJson(text: string): unknown {
     value = JSON.parse(text);
   } catch {
     // Without the parser's error: it quotes what it could not read.
-    throw new BadPayloadError('malformed_body', 'The body is not valid JSON.', { expected: 'JSON' });
+    const words = text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.';
+    throw new BadPayloadError('malformed_body', words, { expected: 'JSON' });
   }
   assertOneMeaning(text);
   return value;
@@ -157,22 +167,38 @@ function badJson(words: string, existing: unknown, expected: string): BadPayload
 
 /** Through the platform's own parser of forms. Counted before that: to parse 500,000 empty fields takes half a second. */
 async function readForm(bytes: Uint8Array, type: MIMEType): Promise<FormData> {
-  let form: FormData;
-  try {
-    if (hasTooManyParts(bytes, type)) throw tooManyFields();
-    form = await new Response(bytes as BodyInit, { headers: { 'Content-Type': String(type) } }).formData();
-  } catch (cause) {
-    if (cause instanceof BadPayloadError) throw cause;
-    throw new BadPayloadError('malformed_body', 'The form cannot be read.', { existing: String(type), cause });
-  }
+  if (hasTooManyParts(bytes, type)) throw tooManyFields();
+  const form = await parseForm(bytes, type);
   // However its parser found them.
   const beyond = formBeyondLimits(form);
   if (beyond) throw beyond;
-  // The platform's parser puts it wherever bytes are no UTF-8, so that two bodies would pass for one.
-  const texts = [...form].flatMap(([name, value]) => [name, typeof value === 'string' ? value : value.name]);
-  const isBroken = texts.some((text) => text.includes('\ufffd'));
-  if (isBroken) throw new BadPayloadError('malformed_body', 'The form is not valid UTF-8.', { expected: 'UTF-8' });
+  // Somebody may have sent the character itself: without those, none is left where the bytes are UTF-8.
+  if (hasReplaced(form) && hasReplaced(await parseForm(withoutReplacements(bytes, type), type)))
+    throw new BadPayloadError('malformed_body', 'The form is not valid UTF-8.', { expected: 'UTF-8' });
   return form;
+}
+
+async function parseForm(bytes: Uint8Array, type: MIMEType): Promise<FormData> {
+  try {
+    return await new Response(bytes as BodyInit, { headers: { 'Content-Type': String(type) } }).formData();
+  } catch (cause) {
+    throw new BadPayloadError('malformed_body', 'The form cannot be read.', { existing: String(type), cause });
+  }
+}
+
+/** The platform's parser puts this character wherever bytes are no UTF-8, so that two bodies would pass for one. */
+function hasReplaced(form: FormData): boolean {
+  const texts = [...form].flatMap(([name, value]) => [name, typeof value === 'string' ? value : value.name]);
+  return texts.some((text) => text.includes('\ufffd'));
+}
+
+/** Its three bytes: no other character begins or ends within them. A urlencoded form may escape each of them. */
+const REPLACEMENT = /\xef\xbf\xbd/g;
+const URLENCODED = /(?:\xef|%[Ee][Ff])(?:\xbf|%[Bb][Ff])(?:\xbd|%[Bb][Dd])/g;
+
+function withoutReplacements(bytes: Uint8Array, { essence }: MIMEType): Uint8Array {
+  const replacement = essence === 'multipart/form-data' ? REPLACEMENT : URLENCODED;
+  return Buffer.from(Buffer.from(bytes).toString('latin1').replace(replacement, '?'), 'latin1');
 }
 
 /** By what separates them, so that empty ones count as well. */
