@@ -1,5 +1,5 @@
 import { type Duration, toMs } from '../../core/options.ts';
-import { mintedAtOf, type RawRow } from '../../store/prisma/keys/read.ts';
+import { epochMs, mintedAtOf, type RawRow } from '../../store/prisma/keys/read.ts';
 import { callAt, withoutComments } from '../app/source-text.ts';
 import type { Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
@@ -36,12 +36,13 @@ function saidOf(name: string, call: string): Duration | 'unknown' | undefined {
 }
 
 // The newest and those that go first. Rows of operations in phases are kept longer, which does not matter here.
-const COLUMNS = 'key, secret_id, minted_at, claimed_at, expires_at';
+const COLUMNS = `key, secret_id, ${epochMs('minted_at')} AS minted_ms, ${epochMs('claimed_at')} AS claimed_ms,
+  ${epochMs('expires_at')} AS expires_ms`;
 const KEPT = `(SELECT ${COLUMNS} FROM idempotency_keys ORDER BY claimed_at DESC LIMIT 1000)
   UNION ALL
   (SELECT ${COLUMNS} FROM idempotency_keys WHERE expires_at > clock_timestamp() ORDER BY expires_at LIMIT 1000)`;
 
-type KeptRow = Pick<RawRow, 'key' | 'secret_id' | 'minted_at' | 'claimed_at' | 'expires_at'>;
+type KeptRow = Pick<RawRow, 'key' | 'secret_id' | 'minted_ms' | 'claimed_ms' | 'expires_ms'>;
 
 /**
  * Checks that every row outlives the time in which its key may come again (K5). A window that was raised together with
@@ -80,7 +81,7 @@ export async function checkWindow(sql: Queryable, window: Window | 'unreadable')
 }
 
 function keptMs(row: KeptRow): number {
-  return row.expires_at.getTime() - Math.max(row.claimed_at.getTime(), mintedAtOf(row)?.getTime() ?? 0);
+  return row.expires_ms - Math.max(row.claimed_ms, mintedAtOf(row)?.getTime() ?? 0);
 }
 
 function hours(ms: number): string {

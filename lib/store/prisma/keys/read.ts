@@ -9,8 +9,10 @@ import { readOnlyError } from '../errors.ts';
 
 /** The columns of a key row, in the order of `KeyRow`. */
 export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token, attempts, fingerprint,
-  fingerprint_version, secret_id, result, schema_version, minted_at, claimed_at, settled_at, expires_at,
-  lease_until, next_attempt_at, recovery_point, needs_attention, trace_parent`;
+  fingerprint_version, secret_id, result, schema_version, ${epochMs('minted_at')} AS minted_ms,
+  ${epochMs('claimed_at')} AS claimed_ms, ${epochMs('settled_at')} AS settled_ms, ${epochMs('expires_at')} AS expires_ms,
+  ${epochMs('lease_until')} AS lease_ms, ${epochMs('next_attempt_at')} AS next_attempt_ms, recovery_point, needs_attention,
+  trace_parent`;
 
 /** The row of one key: parameters 1 to 4. */
 export const IS_KEY = 'tenant = $1 AND principal = $2 AND operation = $3 AND key = $4';
@@ -34,12 +36,12 @@ export interface RawRow {
   secret_id: string | null;
   result: string | null;
   schema_version: number;
-  minted_at: Date | null;
-  claimed_at: Date;
-  settled_at: Date | null;
-  expires_at: Date;
-  lease_until: Date | null;
-  next_attempt_at: Date | null;
+  minted_ms: number | null;
+  claimed_ms: number;
+  settled_ms: number | null;
+  expires_ms: number;
+  lease_ms: number | null;
+  next_attempt_ms: number | null;
   recovery_point: string | null;
   needs_attention: boolean;
   trace_parent: string | null;
@@ -60,11 +62,11 @@ export function toKeyRow(raw: RawRow): KeyRow {
     result: raw.result,
     schemaVersion: raw.schema_version,
     mintedAt: mintedAtOf(raw),
-    claimedAt: raw.claimed_at,
-    settledAt: raw.settled_at,
-    expiresAt: raw.expires_at,
-    leaseUntil: raw.lease_until,
-    nextAttemptAt: raw.next_attempt_at,
+    claimedAt: dateOf(raw.claimed_ms),
+    settledAt: raw.settled_ms === null ? null : dateOf(raw.settled_ms),
+    expiresAt: dateOf(raw.expires_ms),
+    leaseUntil: raw.lease_ms === null ? null : dateOf(raw.lease_ms),
+    nextAttemptAt: raw.next_attempt_ms === null ? null : dateOf(raw.next_attempt_ms),
     recoveryPoint: raw.recovery_point,
     needsAttention: raw.needs_attention,
     traceParent: raw.trace_parent,
@@ -72,9 +74,11 @@ export function toKeyRow(raw: RawRow): KeyRow {
 }
 
 /** When a row's key was minted; null for one that was not minted here. */
-export function mintedAtOf(row: Pick<RawRow, 'key' | 'secret_id' | 'minted_at'>): Date | null {
-  return row.minted_at ?? signedAt(row.key, row.secret_id);
+export function mintedAtOf(row: Pick<RawRow, 'key' | 'secret_id' | 'minted_ms'>): Date | null {
+  return row.minted_ms === null ? signedAt(row.key, row.secret_id) : dateOf(row.minted_ms);
 }
+
+const dateOf = (ms: number) => new Date(Math.round(ms));
 
 /**
  * The time that a key carries under a signature, which need not be stored beside it. Null for other keys, and where no
@@ -92,7 +96,10 @@ export function signedAt(key: string, secretId: string | null): Date | null {
  */
 export const NOW = `date_trunc('milliseconds', clock_timestamp())`;
 
-/** A column's time as a number of milliseconds: read faster than a time's text. */
+/**
+ * A column's time as a number of milliseconds: read faster than a time's text, and the same whatever the session's DateStyle and,
+ * on Prisma's own pool, its time zone.
+ */
 export function epochMs(column: string): string {
   return `date_part('epoch', ${column}) * 1000`;
 }
