@@ -31,7 +31,7 @@ const seen = (key: string, fencingToken = 3) => ({ ...ANN, operation: 'pay', key
 const recordsOf = (key: string) =>
   database.client.idempotencyAudit.findMany({ where: { key }, select: { type: true, actor: true } });
 
-const KEPT = encodeStep({ id: 'secret' });
+const KEPT = encodeStep('result of charge', { id: 'secret' });
 
 /** A refusal behind a charge that was done, whose result was kept. */
 async function flaggedKey(key: string, { needsAttention = true, expired = false } = {}) {

@@ -16,6 +16,21 @@ export interface DecimalLike {
   valueOf(): string;
 }
 
+/**
+ * What the kit writes as JSON for whoever reads it elsewhere: a text in place of a BigInt, and a list in place of a Set, or, of
+ * pairs, a Map. Dates and Decimals become texts by themselves. Undefined for what is nothing in JSON, such as a function.
+ *
+ * @throws TypeError for what refers to itself
+ */
+export function jsonText(value: unknown, indent?: number): string | undefined {
+  return JSON.stringify(value, inWordsOfJson, indent);
+}
+
+function inWordsOfJson(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  return value instanceof Map || value instanceof Set ? [...value] : value;
+}
+
 /** The mark that every copy of `decimal.js` puts on its numbers, by which its own `isDecimal` knows those of another. */
 const MARK = '[object Decimal]';
 

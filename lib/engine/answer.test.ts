@@ -94,9 +94,9 @@ describe('R3 how an answer is written', () => {
   });
 
   test('R3 a step is written as versions before can read it', () => {
-    expect(encodeStep({ id: 'o1' })).toBe(envelope);
-    expect(decodeAnswer(encodeStep({ id: 'o1' }, 2))).toMatchObject(data({ id: 'o1' }));
-    expect(() => encodeStep('x'.repeat(MAX_RESULT_BYTES))).toThrow(ResultTooLargeError);
+    expect(encodeStep('result of pay', { id: 'o1' })).toBe(envelope);
+    expect(decodeAnswer(encodeStep('result of pay', { id: 'o1' }, 2))).toMatchObject(data({ id: 'o1' }));
+    expect(() => encodeStep('result of pay', 'x'.repeat(MAX_RESULT_BYTES))).toThrow(/^The result of pay is too large/);
   });
 
   test('R3 no JSON: a version before takes no result for a redirect', () => {
@@ -140,14 +140,38 @@ describe('R1 what cannot be stored is refused clearly', () => {
   }
 
   test.each([
-    ['a class instance', { order: { total: new Money() } }, /\.order\.total/],
-    ['a function', { order: { pay: () => {} } }, /\.order\.pay/],
-    ['a promise that nobody awaited', { order: Promise.resolve(1) }, /\.order/],
-    ['a symbol', { order: Symbol('s') }, /\.order/],
-  ])('R1 %s, with its place', (_, value, place) => {
+    [
+      'a class instance',
+      { order: { total: new Money() } },
+      /result\.order\.total is an instance of Money\. Give its fields/,
+    ],
+    ['a function', { order: { pay: () => {} } }, /result\.order\.pay is a function\. Leave it out/],
+    ['a promise that nobody awaited', { order: Promise.resolve(1) }, /result\.order is a promise\. Await it/],
+    ['a symbol', { order: Symbol('s') }, /result\.order is a symbol\. Leave it out/],
+    ['a name that is a symbol', { order: { [Symbol('s')]: 1 } }, /result\.order is an object with a symbol for a name/],
+    [
+      'the name __proto__',
+      JSON.parse('{"order":{"__proto__":1}}'),
+      /result\.order is an object with the name __proto__/,
+    ],
+    ['all of it', new Money(), /The result cannot be stored: result is an instance of Money/],
+  ])('R1 %s, with its place, its kind and the fix, in each kind of answer', (_, value, words) => {
+    const refusal: Answer = { kind: 'refusal', reason: 'no', message: 'No.', status: 422, data: value };
+    const response = { status: 200, headers: [], body: '' };
     expect(() => encodeAnswer(data(value))).toThrow(ConfigurationError);
-    expect(() => encodeAnswer(data(value))).toThrow(place);
-    expect(() => encodeAnswer(data(value))).toThrow(/Return plain data/);
+    expect(() => encodeAnswer(data(value))).toThrow(words);
+    expect(() => encodeAnswer({ kind: 'data', data: value, response })).toThrow(words);
+    expect(() => encodeStep('result of pay', value)).toThrow(
+      new RegExp(words.source.replace('result cannot', 'result of pay cannot')),
+    );
+    expect(() => encodeAnswer(refusal)).toThrow(
+      new RegExp(words.source.replace(/^The result/, 'The data of the refusal').replaceAll('result', 'data')),
+    );
+  });
+
+  test('R1 the symbol by which Prisma shows rows with computed fields is no data, and no obstacle', () => {
+    const row = { id: 1, [inspect.custom]: () => ({}) };
+    expect(stored({ rows: [row] })).toStrictEqual({ rows: [{ id: 1 }] });
   });
 });
 
@@ -160,11 +184,15 @@ describe('what cannot be stored is reported without what it says', () => {
   };
 
   test.each([
-    ['a class instance', { card: new Card(), note: 'secret-note' }, 'Card at .card'],
-    ['a function that closes over it', { pay: () => 'secret-4242' }, 'function at .pay'],
-    ['a symbol', { tag: Symbol('secret-4242') }, 'symbol at .tag'],
-    ['what stands under a key of a Map', new Map([['secret-"4242")', new Card()]]), 'Card at .get(…)'],
-    ['the key of a Map itself', new Map([[new Card(), 1]]), /^Card at \.get/],
+    ['a class instance', { card: new Card(), note: 'secret-note' }, 'result.card is an instance of Card'],
+    ['a function that closes over it', { pay: () => 'secret-4242' }, 'result.pay is a function'],
+    ['a symbol', { tag: Symbol('secret-4242') }, 'result.tag is a symbol'],
+    [
+      'what stands under a key of a Map',
+      new Map([['secret-"4242")', new Card()]]),
+      'result.get(…) is an instance of Card',
+    ],
+    ['the key of a Map itself', new Map([[new Card(), 1]]), /^result\.get.* is an instance of Card/],
     ['a getter that throws', Object.defineProperty({}, 'card', { get: fails, enumerable: true }), /threw Error$/],
   ])('of %s, its place and its type', (_, value, existing) => {
     let error: unknown;

@@ -36,27 +36,33 @@ export const MAX_RESULT_BYTES = 262_144;
  * @throws ConfigurationError for what cannot be stored: functions, promises, class instances
  */
 export function encodeAnswer(answer: Answer): string {
+  const what = answer.kind === 'refusal' ? 'data of the refusal' : 'result';
   const isResult = answer.kind === 'data' && !answer.response;
-  return withinLimit(isResult ? RESULT + stringify(answer.data) : stringify(answer));
+  const text = isResult
+    ? RESULT + stringifyValue(answer.data, { what })
+    : stringifyValue(answer, { what, at: '.data' });
+  return withinLimit(text, 'answer');
 }
 
 /**
  * The stored form of a step's result, to be read by `decodeAnswer`. It is erased when its key settles, unless a person must see
  * it, so its size does not count; until then an older instance may take the key over, and must be able to read it.
  *
+ * @param what for the errors: `result of order_created`
  * @param version of the data; 1 is not written, so that it is what a step without one has
  * @throws as `encodeAnswer` does
  */
-export function encodeStep(data: unknown, version = 1): string {
-  return withinLimit(stringify({ kind: 'data', data, ...(version === 1 ? {} : { version }) }));
+export function encodeStep(what: string, data: unknown, version = 1): string {
+  const step = { kind: 'data', data, ...(version === 1 ? {} : { version }) };
+  return withinLimit(stringifyValue(step, { what, at: '.data' }), what);
 }
 
-function withinLimit(text: string): string {
+function withinLimit(text: string, what: string): string {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_RESULT_BYTES) {
     throw new ResultTooLargeError(
       'result_too_large',
-      'The answer is too large to be stored. Return an id, not a report.',
+      `The ${what} is too large to be stored. Return an id, not a report.`,
       {
         existing: `${bytes} bytes`,
         expected: `at most ${MAX_RESULT_BYTES} bytes`,
@@ -84,11 +90,4 @@ export function decodeAnswer(text: string | null): Answer {
       expected: 'a stored answer',
     });
   }
-}
-
-function stringify(value: unknown): string {
-  return stringifyValue(
-    value,
-    (because) => `The answer cannot be stored${because}. Return plain data: no class instances, no functions.`,
-  );
 }

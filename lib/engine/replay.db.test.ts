@@ -2,6 +2,7 @@ import { Decimal } from '@prisma/client/runtime/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import type { Client } from '../../shop/db.ts';
 import {
   ANN,
   anything,
@@ -13,6 +14,7 @@ import {
   kit,
   rowsOf,
   SECRET,
+  type Tx,
   withoutKeys,
 } from '../integration/kit.fixture.ts';
 
@@ -79,6 +81,31 @@ describe('R1 a replay is equal to the first answer', () => {
       ...withoutKeys(first),
       replayed: true,
     });
+  });
+
+  test('R1 rows with computed fields survive, nested ones too, from a step and as a refusal’s data', async () => {
+    const words = { compute: () => 'computed' };
+    const extended = database.client.$extends({ result: { order: { words }, mail: { words } } }) as unknown as Client;
+    const order = { tenant: 't', principal: 'p', sku: 'tea', quantity: 1, amountCents: 1, status: 'pending' };
+    const mail = { kind: 'receipt', subjectId: crypto.randomUUID(), recipient: 'r', subject: 's', body: 'b' };
+    const create = (tx: Tx) =>
+      tx.order.create({
+        data: { ...order, id: crypto.randomUUID(), paymentMethod: 'card', source: 'api', mails: { create: [mail] } },
+        include: { mails: true },
+      });
+    const { operation } = kit(extended);
+    const once = operation({ name: 'row', schema: anything }).handler(({ tx }) => create(tx));
+    const refused = operation({ name: 'refused', schema: anything }).handler(async ({ tx, fail }) =>
+      fail('no', await create(tx)),
+    );
+    const step = operation({ name: 'step', schema: anything }).phases(({ atomic }) => atomic('order', create));
+    for (const each of [once, refused, step]) {
+      const key = freshKey();
+      mail.subjectId = crypto.randomUUID();
+      const [first, again] = [await each.execute({ key, payload: {} }), await each.execute({ key, payload: {} })];
+      expect(first).toMatchObject({ data: { sku: 'tea', words: 'computed', mails: [{ words: 'computed' }] } });
+      expect(withoutKeys(again)).toStrictEqual({ ...withoutKeys(first), replayed: true });
+    }
   });
 
   test('K5 the first answer and its replay say until when it is kept', async () => {

@@ -1,3 +1,4 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { CodedError, ConfigurationError, ResultTooLargeError } from '../core/errors.ts';
 import { settleWithin } from '../core/wait.ts';
 import { MAX_RESULT_BYTES, type StoredResponse } from './answer.ts';
@@ -23,22 +24,28 @@ const DESCRIBES_THE_ANSWER = [
   'vary',
 ];
 
-/** Headers of the connection that a response came over, and of how its body was packed there. */
-const OF_THE_CONNECTION = new Set([
-  'connection',
-  'content-encoding',
-  'content-length',
-  'keep-alive',
-  'transfer-encoding',
-]);
+const ENCODING = 'content-encoding';
 
-/** All headers of a response that belong to its answer, and not to a connection. */
-export function deliverable(headers: Headers): [string, string][] {
-  return [...headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
+const DECODERS: Readonly<Record<string, typeof gunzipSync>> = {
+  gzip: gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+};
+
+/** Headers of the connection that a response came over, and of how its body was packed there. */
+const OF_THE_CONNECTION = new Set(['connection', ENCODING, 'content-length', 'keep-alive', 'transfer-encoding']);
+
+/** The stored response with all headers of the one that it was made of, but for those of a connection: its first delivery. */
+export function firstDelivery(stored: StoredResponse, { headers }: Response): Response {
+  const own = [...headers].filter(([name]) => !OF_THE_CONNECTION.has(name));
+  const encoding = stored.headers.filter(([name]) => name === ENCODING);
+  return responseOf({ ...stored, headers: [...own, ...encoding] });
 }
 
 /** A body that is made at once is read at once; what takes longer is still being made. */
 const COMPLETE_WITHIN_MS = 1000;
+/** No more of it is decoded to see whether it is encoded. */
+const MAX_DECODED_BYTES = 1_048_576;
 
 /** The handler answered with 500 or above: nothing is stored, and everything rolls back. */
 export class ServerErrorResponse extends CodedError {
@@ -81,6 +88,8 @@ export async function storedResponse(response: Response, declared: readonly stri
   const headers = [...response.headers].filter(([name]) => repeated.has(name));
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) throw streams();
   const bytes = response.body && (await readToTheEnd(response.body));
+  const encoding = bytes && response.headers.get(ENCODING);
+  if (encoding && isEncoded(bytes, encoding)) headers.push([ENCODING, encoding]);
   return { status: response.status, headers, body: bytes && textOf(bytes) };
 }
 
@@ -112,6 +121,27 @@ async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
     chunks.push(value);
     length += value.byteLength;
     if (length > MAX_RESULT_BYTES) throw tooLarge(length);
+  }
+}
+
+/**
+ * Whether the bytes are encoded so: `fetch` decodes the body of its response and leaves the header, and an app may pass both on.
+ *
+ * @throws CodedError for an encoding of which that cannot be told
+ */
+function isEncoded(bytes: Uint8Array, encoding: string): boolean {
+  const name = encoding.toLowerCase();
+  if (bytes.byteLength === 0 || name === 'identity') return false;
+  const decode = DECODERS[name];
+  if (!decode) {
+    const words = `A response with Content-Encoding: ${encoding} cannot be stored. Answer without it, and let the server compress.`;
+    throw new CodedError('internal', words, { existing: encoding, expected: 'gzip, deflate, br or none' });
+  }
+  try {
+    // Of some texts Brotli makes nothing.
+    return decode(bytes, { maxOutputLength: MAX_DECODED_BYTES }).byteLength > 0;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
   }
 }
 

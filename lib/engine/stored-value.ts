@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import * as devalue from 'devalue';
 import { type DecimalLike, isDecimal } from '../core/data.ts';
 import { ConfigurationError } from '../core/errors.ts';
@@ -13,22 +14,40 @@ export function reviveDecimalsAs(make: typeof makeDecimal): void {
 const REDUCERS = { View: ownBytes, Decimal: digitsOf };
 const REVIVERS = { View: (bytes: unknown) => bytes, Decimal: (digits: string) => makeDecimal(digits) };
 
+/** What is stored, for the error where it cannot be. */
+interface Stored {
+  /** `result of order_created`: the first word begins its places, such as `result.total`. */
+  what: string;
+  /** Where that stands in the value that is stored. Default: it is the value. */
+  at?: string;
+  /** What to do, where it is the same for every kind. */
+  advice?: string;
+}
+
 /**
  * The stored form of a value. Date, BigInt, Decimal, Map, Set, RegExp, URL, typed arrays and undefined survive.
  *
- * @param refusal what to say where it cannot be, with the place: ` because of .user`, or empty where it is not known
  * @throws ConfigurationError for what cannot be stored: functions, promises, class instances
  */
-export function stringifyValue(value: unknown, refusal: (because: string) => string): string {
+export function stringifyValue(value: unknown, { what, at = '', advice }: Stored): string {
   try {
-    return devalue.stringify(value, REDUCERS);
+    return devalue.stringify(value, REDUCERS, { operations: { shapeOf } });
   } catch (error) {
-    const { path, type } = describeUnstorable(error);
-    throw new ConfigurationError(refusal(path && ` because of ${path}`), {
-      existing: path ? `${type} at ${path}` : type,
+    const { path = at, is, fix } = describeUnstorable(error);
+    const place = path.startsWith(at) ? `${what.split(' ')[0]}${path.slice(at.length)}` : path.slice(1);
+    throw new ConfigurationError(`The ${what} cannot be stored: ${place} ${is}. ${advice ?? fix}`, {
+      existing: `${place} ${is}`,
       expected: 'plain data, Date, BigInt, Decimal, Map, Set',
     });
   }
+}
+
+/** Prisma's rows with computed fields have a symbol by which Node shows them, which is no data. Others are refused. */
+function shapeOf(value: object): ReturnType<typeof devalue.defaultStringifyOperations.shapeOf> {
+  const shape = devalue.defaultStringifyOperations.shapeOf(value);
+  const isRow =
+    shape.kind === 'symbol-keys' && Object.getOwnPropertySymbols(value).every((each) => each === inspect.custom);
+  return isRow ? { kind: 'plain', keys: Object.keys(value) } : shape;
 }
 
 /** Reads what `stringifyValue` has written. Throws for any other text. */
@@ -53,15 +72,22 @@ function ownBytes(value: unknown): unknown {
  * Returns what may be told of an error of `devalue`, whose fields hold the value, all that it stands in, and the keys of a Map:
  * what a person has sent. So it is no `cause` either, which loggers and `onError` would write out.
  */
-function describeUnstorable(error: unknown): { path: string; type: string } {
-  if (!(error instanceof devalue.DevalueError)) return { path: '', type: `a getter that threw ${nameOf(error)}` };
-  return { path: (error.path ?? '').replace(MAP_KEYS, '.get(…)'), type: typeOf(error.value) };
+function describeUnstorable(error: unknown): { path?: string; is: string; fix: string } {
+  if (!(error instanceof devalue.DevalueError))
+    return { is: `has a getter that threw ${nameOf(error)}`, fix: 'Mend it.' };
+  return { path: (error.path ?? '').replace(MAP_KEYS, '.get(…)'), ...unstorableKind(error.value) };
 }
 
 const MAP_KEYS = /\.get\((?:"(?:[^"\\]|\\.)*"|[^")]*)\)/g;
 
-function typeOf(value: unknown): string {
-  return typeof value === 'object' && value !== null ? nameOf(value) : typeof value;
+function unstorableKind(value: unknown): { is: string; fix: string } {
+  if (typeof value !== 'object' || value === null) return { is: `is a ${typeof value}`, fix: 'Leave it out.' };
+  if ('then' in value) return { is: 'is a promise', fix: 'Await it.' };
+  const { kind } = shapeOf(value);
+  if (kind === 'not-plain')
+    return { is: `is an instance of ${nameOf(value)}`, fix: 'Give its fields as a plain object, or a text.' };
+  const name = kind === 'symbol-keys' ? 'a symbol for a name' : 'the name __proto__';
+  return { is: `is an object with ${name}`, fix: 'Leave that out.' };
 }
 
 function nameOf(value: unknown): string {

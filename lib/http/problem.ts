@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { ADVICE } from '../core/codes.ts';
+import { jsonText } from '../core/data.ts';
 import type { Refusal } from '../core/outcome.ts';
 
 /** Details of one refusal that its code does not say. */
@@ -52,18 +53,12 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
     }),
     ...detailsOf(refusal),
   };
-  return new Response(JSON.stringify(body, plainJson), { status, headers });
+  return new Response(jsonText(body), { status, headers });
 }
 
 /** `Retry-After` in whole seconds, at least 1. */
 export function retryAfter(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
-}
-
-/** For `JSON.stringify`, which has no words for these. A date has one of its own (`toJSON`). */
-export function plainJson(_name: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString();
-  return value instanceof Map || value instanceof Set ? [...value] : value;
 }
 
 /**
@@ -88,7 +83,7 @@ function detailsOf({ code, reason, data, fieldErrors }: Refusal): Record<string,
 /** A stored value may refer to itself, and JSON has no words for that. */
 function isJson(data: unknown): boolean {
   try {
-    JSON.stringify(data, plainJson);
+    jsonText(data);
     return true;
   } catch {
     return false;

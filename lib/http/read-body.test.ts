@@ -21,6 +21,8 @@ describe('X4 a body that can be read', () => {
     ['JSON', '{"a":"ü"}', undefined, { a: 'ü' }],
     ['JSON with a byte order mark', '\ufeff{"a":1}', undefined, { a: 1 }],
     ['JSON with its charset', '{"a":1}', json('UTF-8'), { a: 1 }],
+    ['JSON with another name of that charset', '{"a":1}', json('UTF8'), { a: 1 }],
+    ['JSON with the character that stands for broken ones', '{"a":"\ufffd"}', undefined, { a: '\ufffd' }],
     ['JSON with its charset in quotes', '{"a":1}', json('"utf-8"'), { a: 1 }],
     [
       'JSON with what is no parameter',
@@ -41,20 +43,20 @@ describe('X4 a body that can be read', () => {
       () =>
         new URLSearchParams([
           ['a', '1'],
-          ['a', 'ü'],
+          ['a', 'ü\ufffd'],
         ]),
     ],
     [
       'multipart',
       () => {
         const form = new FormData();
-        for (const value of ['1', 'ü']) form.append('a', value);
+        for (const value of ['1', 'ü\ufffd']) form.append('a', value);
         return form;
       },
     ],
   ])('a form: %s', async (_, make) => {
     const form = await readBody(new Request('https://shop.test/', { method: 'POST', body: make() }));
-    expect((form as FormData).getAll('a')).toEqual(['1', 'ü']);
+    expect((form as FormData).getAll('a')).toEqual(['1', 'ü\ufffd']);
   });
 });
 
@@ -106,9 +108,9 @@ describe('X4 a body that cannot', () => {
 
   test.each<[string, Body, Record<string, string> | undefined, string]>([
     ['broken JSON', '{', undefined, 'malformed_body'],
-    ['no JSON at all', '', undefined, 'malformed_body'],
     ['other bytes than UTF-8', latin1, undefined, 'malformed_body'],
     ['another charset', '{}', json('latin1'), 'unsupported_media_type'],
+    ['a charset that nobody knows', '{}', json('klingon'), 'unsupported_media_type'],
     ['another type', '{}', { 'Content-Type': 'text/plain' }, 'unsupported_media_type'],
     ['no type', new TextEncoder().encode('{}'), {}, 'unsupported_media_type'],
     ['an encoding', '{}', { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 'unsupported_media_type'],
@@ -120,6 +122,13 @@ describe('X4 a body that cannot', () => {
       'payload_too_large',
     ],
     ['a form of other bytes than UTF-8', 'a=%FF', FORM, 'malformed_body'],
+    ['one beside the character that stands for them', 'a=\ufffd%EF%bf%BD%EF', FORM, 'malformed_body'],
+    [
+      'a form with a part that only looks like an escaped one',
+      Buffer.from('--x\r\nContent-Disposition: form-data; name="f"\r\n\r\n%EF\xbf\xbd\r\n--x--\r\n', 'latin1'),
+      { 'Content-Type': 'multipart/form-data; boundary=x' },
+      'malformed_body',
+    ],
     [
       'a form with a file whose name has other bytes than UTF-8',
       Buffer.from(
@@ -148,6 +157,11 @@ describe('X4 a body that cannot', () => {
     await expect(readBody(requestOf(body, headers))).rejects.toMatchObject({ name: 'BadPayloadError', code });
   });
 
+  test.each(['', ' \n'])('an empty one that says it is JSON is told so: %j', async (body) => {
+    const error = { code: 'malformed_body', message: 'The body is empty.' };
+    await expect(readBody(requestOf(body))).rejects.toMatchObject(error);
+  });
+
   test('a DELETE may name a type for the body that it does not send', async () => {
     const headers = { 'Content-Type': 'application/json' };
     expect(await readBody(new Request('https://shop.test/', { method: 'DELETE', headers }))).toBeNull();
@@ -156,6 +170,17 @@ describe('X4 a body that cannot', () => {
   test('a body that ends before its end', async () => {
     const body = new ReadableStream({ pull: (controller) => controller.error(new Error('reset')) });
     await expect(readBody(requestOf(body))).rejects.toMatchObject({ code: 'malformed_body' });
+  });
+
+  test.each<[string, (request: Request) => unknown]>([
+    ['was read', (request) => request.text()],
+    ['has a reader', (request) => request.body?.getReader()],
+  ])('that %s before is a mistake of the app, not of who has sent it', async (_, read) => {
+    const request = requestOf('{}');
+    await read(request);
+    const error = { name: 'IdempotencyError', message: expect.stringContaining('request.clone()') };
+    await expect(readBody(request)).rejects.toMatchObject(error);
+    await expect(readBytes(request)).rejects.toMatchObject(error);
   });
 
   const stream = (bytes: number) => {

@@ -1,5 +1,5 @@
 import { MIMEType } from 'node:util';
-import { BadPayloadError } from '../core/errors.ts';
+import { BadPayloadError, IdempotencyError } from '../core/errors.ts';
 import { formBeyondLimits, MAX_BODY_BYTES, MAX_FIELDS, tooManyFields } from '../core/payload-limits.ts';
 
 /** A refused body is read as far as this, so that its sender hears of the refusal. */
@@ -9,6 +9,7 @@ const MAX_DROPPED_BYTES = 16 * MAX_BODY_BYTES;
  * The body of a request: JSON, a form, or null for no body at all. UTF-8 alone: what is read must be what was sent.
  *
  * @throws BadPayloadError `unsupported_media_type`, `payload_too_large` or `malformed_body`
+ * @throws IdempotencyError where somebody has read it before
  */
 export async function readBody(request: Request): Promise<unknown> {
   const bytes = await readBytes(request);
@@ -31,8 +32,17 @@ function mediaTypeOf(headers: Headers): MIMEType | undefined {
     throw unsupported(`Content-Encoding: ${encoding}`, 'no encoding');
   const type = parseType(headers.get('content-type') ?? '');
   const charset = type?.params.get('charset') ?? 'utf-8';
-  if (charset.toLowerCase() !== 'utf-8') throw unsupported(`charset=${charset}`, 'utf-8');
+  if (!isUtf8(charset)) throw unsupported(`charset=${charset}`, 'utf-8');
   return type;
+}
+
+/** By the names of the Encoding Standard: `utf8` is one of it. */
+function isUtf8(charset: string): boolean {
+  try {
+    return new TextDecoder(charset).encoding === 'utf-8';
+  } catch {
+    return false;
+  }
 }
 
 function parseType(said: string): MIMEType | undefined {
@@ -60,8 +70,18 @@ function hasOneMeaning(said: string, { params }: MIMEType): boolean {
  * (RFC 9112, section 9.6) and try again for ever. What Content-Length says may be wrong, or not be said.
  *
  * @throws BadPayloadError `payload_too_large`, or `malformed_body` when it breaks off
+ * @throws IdempotencyError where somebody has read it before
  */
 export async function readBytes(request: Request, maxBytes: number = MAX_BODY_BYTES): Promise<Uint8Array> {
+  if (request.bodyUsed || request.body?.locked) {
+    throw new IdempotencyError(
+      'The body of the request was read before the kit could read it. Read request.clone() there.',
+      {
+        existing: 'a body that was read, or has a reader',
+        expected: 'await request.clone().text()',
+      },
+    );
+  }
   if (Number(request.headers.get('content-length') ?? 0) > MAX_DROPPED_BYTES) throw tooLarge(maxBytes);
   let kept = Buffer.alloc(0);
   let length = 0;
@@ -106,7 +126,8 @@ function parseStrictJson(text: string): unknown {
     value = JSON.parse(text);
   } catch {
     // Without the parser's error: it quotes what it could not read.
-    throw new BadPayloadError('malformed_body', 'The body is not valid JSON.', { expected: 'JSON' });
+    const words = text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.';
+    throw new BadPayloadError('malformed_body', words, { expected: 'JSON' });
   }
   assertOneMeaning(text);
   return value;
@@ -146,22 +167,38 @@ function badJson(words: string, existing: unknown, expected: string): BadPayload
 
 /** Through the platform's own parser of forms. Counted before that: to parse 500,000 empty fields takes half a second. */
 async function readForm(bytes: Uint8Array, type: MIMEType): Promise<FormData> {
-  let form: FormData;
-  try {
-    if (hasTooManyParts(bytes, type)) throw tooManyFields();
-    form = await new Response(bytes as BodyInit, { headers: { 'Content-Type': String(type) } }).formData();
-  } catch (cause) {
-    if (cause instanceof BadPayloadError) throw cause;
-    throw new BadPayloadError('malformed_body', 'The form cannot be read.', { existing: String(type), cause });
-  }
+  if (hasTooManyParts(bytes, type)) throw tooManyFields();
+  const form = await parseForm(bytes, type);
   // However its parser found them.
   const beyond = formBeyondLimits(form);
   if (beyond) throw beyond;
-  // The platform's parser puts it wherever bytes are no UTF-8, so that two bodies would pass for one.
-  const texts = [...form].flatMap(([name, value]) => [name, typeof value === 'string' ? value : value.name]);
-  const isBroken = texts.some((text) => text.includes('\ufffd'));
-  if (isBroken) throw new BadPayloadError('malformed_body', 'The form is not valid UTF-8.', { expected: 'UTF-8' });
+  // Somebody may have sent the character itself: without those, none is left where the bytes are UTF-8.
+  if (hasReplaced(form) && hasReplaced(await parseForm(withoutReplacements(bytes, type), type)))
+    throw new BadPayloadError('malformed_body', 'The form is not valid UTF-8.', { expected: 'UTF-8' });
   return form;
+}
+
+async function parseForm(bytes: Uint8Array, type: MIMEType): Promise<FormData> {
+  try {
+    return await new Response(bytes as BodyInit, { headers: { 'Content-Type': String(type) } }).formData();
+  } catch (cause) {
+    throw new BadPayloadError('malformed_body', 'The form cannot be read.', { existing: String(type), cause });
+  }
+}
+
+/** The platform's parser puts this character wherever bytes are no UTF-8, so that two bodies would pass for one. */
+function hasReplaced(form: FormData): boolean {
+  const texts = [...form].flatMap(([name, value]) => [name, typeof value === 'string' ? value : value.name]);
+  return texts.some((text) => text.includes('\ufffd'));
+}
+
+/** Its three bytes: no other character begins or ends within them. A urlencoded form may escape each of them. */
+const REPLACEMENT = /\xef\xbf\xbd/g;
+const URLENCODED = /(?:\xef|%[Ee][Ff])(?:\xbf|%[Bb][Ff])(?:\xbd|%[Bb][Dd])/g;
+
+function withoutReplacements(bytes: Uint8Array, { essence }: MIMEType): Uint8Array {
+  const replacement = essence === 'multipart/form-data' ? REPLACEMENT : URLENCODED;
+  return Buffer.from(Buffer.from(bytes).toString('latin1').replace(replacement, '?'), 'latin1');
 }
 
 /** By what separates them, so that empty ones count as well. */

@@ -1,3 +1,4 @@
+import { jsonText } from '../core/data.ts';
 import { IdempotencyError } from '../core/errors.ts';
 import { derivedKey, derivedUuid, uuidV7 } from '../core/key.ts';
 import type { Scope } from '../core/scope.ts';
@@ -9,7 +10,7 @@ export interface EventToSend {
   type: string;
   /** The thing whose events must keep their order, such as `order:<id>`. Events of others go out beside it. */
   aggregate: string;
-  /** Sent as `JSON.stringify` makes it, at most 256 KiB. */
+  /** Sent as JSON, at most 256 KiB: a BigInt as text, a Map or a Set as a list. */
   payload: unknown;
   /** Sent along. Names in lower case. */
   headers?: Record<string, string>;
@@ -86,11 +87,11 @@ export function newEvent(
 function jsonOf(payload: unknown): string {
   let json: string | undefined;
   try {
-    json = JSON.stringify(payload);
+    json = jsonText(payload);
   } catch (cause) {
     throw new EventError('The payload of an event must be JSON.', {
       existing: cause instanceof Error ? cause.message : cause,
-      expected: 'JSON without BigInt and circles',
+      expected: 'what does not refer to itself',
       cause,
     });
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { canonicalText } from '../core/canonical.ts';
-import { copyOf } from '../core/data.ts';
+import { copyOf, jsonText } from '../core/data.ts';
 import { ConfigurationError, IdempotencyError, ResultTooLargeError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/metrics.ts';
@@ -226,7 +226,7 @@ async function hashOf(payload: unknown, compare?: (payload: never) => unknown): 
 
 /** A result as it is kept; null for none. */
 function jsonResult(result: unknown): string | null {
-  const json = JSON.stringify(result) as string | undefined;
+  const json = jsonText(result);
   if (json === undefined) return null;
   const bytes = Buffer.byteLength(json);
   if (bytes <= MAX_BYTES) return json;

@@ -134,6 +134,25 @@ describe('the webhook publisher', () => {
     await publish();
   });
 
+  test.each([
+    ['quotes', `"${NEW}"`],
+    ['a space before it', ` ${NEW}`],
+    ['a line break behind it', `${NEW}\n`],
+    ['its prefix in capitals', NEW.replace('whsec_', 'WHSEC_')],
+    ['its prefix twice', `whsec_${NEW}`],
+    ['its prefix behind a name', `SECRET=${NEW}`],
+  ])('is not made with a secret that has %s, and does not tell it', (_, secret) => {
+    for (const use of [
+      () => webhook({ url, secrets: [OLD, secret] }),
+      () => signWebhook('msg_1', '', 0, [secret]),
+      () => verifyWebhook('', {}, [secret]),
+    ]) {
+      expect(use).toThrow(ConfigurationError);
+      expect(use).toThrow('is more than whsec_ and base64. Take quotes');
+      expect(use).not.toThrow(NEW.slice(6, 16));
+    }
+  });
+
   test.each([[[]], [['short']], [['whsec_c2hvcnQ=']]])('is not made with the secrets %j', (secrets) => {
     expect(() => webhook({ url, secrets })).toThrow('secret');
   });

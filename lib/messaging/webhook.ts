@@ -119,6 +119,7 @@ function codeOf(error: unknown): string {
 }
 
 const PREFIX = 'whsec_';
+const BASE64 = /^(?!whsec_)[\w+/-]*={0,2}$/i;
 const MIN_BYTES = 24;
 const MAX_BYTES = 64;
 
@@ -195,7 +196,15 @@ function signers(secrets: readonly string[]): Webhook[] {
   }
   return secrets.map((secret) => {
     assertStrong('A webhook secret', secret);
-    const bytes = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
+    const own = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret;
+    // Node reads past what is not in base64, and would sign with other bytes than were meant.
+    if (!BASE64.test(own)) {
+      throw new ConfigurationError(
+        `A webhook secret is more than ${PREFIX} and base64. Take quotes, white space and any other prefix away where it is set.`,
+        { existing: `${secret.length} characters`, expected: `${PREFIX} and base64` },
+      );
+    }
+    const bytes = Buffer.from(own, 'base64');
     // As it stands, or as the base64 of a text that is a secret elsewhere.
     for (const text of [secret, bytes.toString()]) assertNoOtherPurpose('A webhook secret', text);
     if (bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES) return new Webhook(bytes, { format: 'raw' });

@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Decimal } from '@prisma/client/runtime/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -47,11 +48,11 @@ function route({ work = () => ({ id: 'o1' }), kit: options, operation, ...how }:
 }
 
 test('a result with a BigInt and a Decimal is JSON, with text for both', async () => {
-  const handler = route({ work: () => ({ price: new Decimal('12.50'), cents: 5n, lines: new Set([1]) }) });
+  const handler = route({ work: () => ({ price: new Decimal('12.50'), cents: 5n, lines: new Map([['a', 1n]]) }) });
   const request = () => handler(requestOf({ key: 'rich-result' }));
   for (const response of [await request(), await request()]) {
     expect(response.headers.get('content-type')).toBe('application/json');
-    expect(await response.json()).toEqual({ price: '12.5', cents: '5', lines: [1] });
+    expect(await response.json()).toEqual({ price: '12.5', cents: '5', lines: [['a', '1']] });
   }
 });
 
@@ -132,6 +133,27 @@ describe('R1 H3 the first answer and its replay', () => {
     expect(Object.keys(second.headers)).not.toContain('x-trace');
     expect(() => route({ headers: ['Set-Cookie'] })).toThrow('never sets a cookie');
   });
+
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])(
+    'a body in %s says so, each time; of one that fetch has decoded, the header is left out',
+    async (encoding, encode) => {
+      const headers = { 'Content-Encoding': encoding };
+      const text = '{"id":"o1"}';
+      const { first, second } = await twice(
+        route({ respond: () => new Response(new Uint8Array(encode(text)), { headers }) }),
+      );
+      expect(first).toMatchObject({ headers: { 'content-encoding': encoding }, body: encode(text).toString('latin1') });
+      expect(second).toEqual({ ...first, status: 'replayed' });
+      const decoded = await twice(route({ respond: () => new Response(text, { headers }) }));
+      expect(decoded.first).toMatchObject({ body: text, status: 'stored' });
+      expect(decoded.first.headers).not.toHaveProperty('content-encoding');
+      expect(decoded.second).toEqual({ ...decoded.first, status: 'replayed' });
+    },
+  );
 
   test('a redirect that was thrown is a success, and leads with See Other', async () => {
     const work = () => {
@@ -239,6 +261,18 @@ describe('R1 what a run has made that was rolled back is never sent', () => {
   });
 });
 
+test('a body that a wrapper has read is its mistake: reported, a 500, and the key stays usable', async () => {
+  const errors: unknown[] = [];
+  const handler = route({ kit: { onError: (error) => void errors.push(error) } });
+  const key = freshKey();
+  const request = requestOf({ key });
+  await request.text();
+  const answer = await seen(await handler(request));
+  expect(answer).toMatchObject({ line: 500, body: expect.stringContaining('"code":"internal"') });
+  expect(errors).toMatchObject([{ name: 'IdempotencyError', message: expect.stringContaining('request.clone()') }]);
+  expect(await seen(await handler(requestOf({ key })))).toMatchObject({ line: 200, status: 'stored' });
+});
+
 describe('what cannot be stored rolls back', () => {
   const endless = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
   test.each<[string, () => Response, number, string]>([
@@ -246,6 +280,12 @@ describe('what cannot be stored rolls back', () => {
     [
       'R1 server-sent events',
       () => new Response('data: 1\n\n', { headers: { 'Content-Type': 'text/event-stream' } }),
+      500,
+      'internal',
+    ],
+    [
+      'an encoding of which nobody can tell whether the body has it',
+      () => new Response('done', { headers: { 'Content-Encoding': 'zstd' } }),
       500,
       'internal',
     ],

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { jsonText } from '../core/data.ts';
 import { derivedUuid } from '../core/key.ts';
 import { assertKnownOptions, listOf, type OptionNames, returnedAtOnce } from '../core/options.ts';
 import { executedBy, type Refusal, refuse } from '../core/outcome.ts';
@@ -6,8 +7,8 @@ import { isControlFlow } from '../core/redirect.ts';
 import type { Run } from '../engine/call-result.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
-import { deliverable, repeatedHeaders, responseOf, ServerErrorResponse, storedResponse } from '../engine/response.ts';
-import { plainJson, problemResponse } from '../http/problem.ts';
+import { firstDelivery, repeatedHeaders, responseOf, ServerErrorResponse, storedResponse } from '../engine/response.ts';
+import { problemResponse } from '../http/problem.ts';
 import { dropBody, readBody } from '../http/read-body.ts';
 import { callerLimits, keyOfHeader } from '../http/request-headers.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
@@ -22,7 +23,7 @@ export interface RouteHandlerOptions<Result> {
   /**
    * Makes the response of what the operation returned, from nothing else. Made before the key settles, and stored: what
    * it throws rolls back, and so does a status of 500 or above. For a key that a worker has finished it is made at each
-   * replay. Default: the result as JSON, with text for BigInt and Decimal. Not asked where the operation itself returned a `Response`.
+   * replay. Default: the result as JSON, with text for BigInt and Decimal, lists for Map and Set, which `Response.json` does not know. Not asked where the operation itself returned a `Response`.
    */
   respond?: (result: Result) => Response | Promise<Response>;
   /** The value that the schema checks. Default: the body. Path and query count in the fingerprint whatever it takes of them. */
@@ -87,10 +88,10 @@ export function routeHandler<Input, Result, Reason extends string>(
   repeatedHeaders(headers); // told where the route is defined, not at its first request
   return async (request: Request, context?: RouteContext) => {
     const keyed = keyOf(request, options);
-    let fresh: Headers | undefined;
+    let fresh: Response | undefined;
     const render = async (result: unknown) => {
       const response = result instanceof Response ? result : await respond(result as Result);
-      fresh = response.headers;
+      fresh = response;
       return response;
     };
     const run = await operation.run({
@@ -107,7 +108,7 @@ export function routeHandler<Input, Result, Reason extends string>(
     await dropBody(request);
     // Of this call's own making alone: a follower shares the error, but a body can be read only once.
     const { thrown } = run;
-    if (thrown instanceof ServerErrorResponse && thrown.response.headers === fresh) return thrown.response;
+    if (thrown instanceof ServerErrorResponse && thrown.response === fresh) return thrown.response;
     if (thrown instanceof RollbackRedirect) return seeOther(thrown.url);
     if (isControlFlow(thrown)) throw thrown; // notFound() and its like: Next answers
     const how = { operation, request, headers, render, fresh, mismatchStatus: options.mismatchStatus, ...keyed };
@@ -165,7 +166,7 @@ function pathOf({ url }: Request): string {
 
 function asJson(result: unknown): Response {
   if (result === undefined) return new Response(null, { status: 204 });
-  return new Response(JSON.stringify(result, plainJson), { headers: { 'Content-Type': 'application/json' } });
+  return new Response(jsonText(result), { headers: { 'Content-Type': 'application/json' } });
 }
 
 /** What an answer is made of besides its run. */
@@ -174,8 +175,8 @@ interface Answering extends Keyed {
   request: Request;
   /** Names of headers that a replay repeats besides the usual ones. */
   headers: readonly string[];
-  /** The headers of the response that this very call has made. */
-  fresh: Headers | undefined;
+  /** The response that this very call has made. Its body is read. */
+  fresh: Response | undefined;
   render(result: unknown): Promise<Response>;
   mismatchStatus: 422 | 409 | undefined;
 }
@@ -194,7 +195,7 @@ async function responseTo<Result>({ outcome, response }: Run<Result>, data: Resu
   // Of a replay, `fresh` would be what a run of this call has made that was rolled back.
   if (!how.fresh || outcome.replayed) return responseOf(response);
   // The first answer has all its headers, such as cookies; its body is the stored one, to the byte (R1).
-  return responseOf({ ...response, headers: deliverable(how.fresh) });
+  return firstDelivery(response, how.fresh);
 }
 
 /** See Other, whatever a framework's redirect says: 307 would have the client send the POST there, too. */

@@ -1,11 +1,12 @@
 import type { NextRequest } from 'next/server.js';
+import { jsonText } from '../core/data.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import type { Idempotency } from '../engine/idempotency.ts';
 import type { Operation } from '../engine/operation.ts';
 import type { FenceResult, KeyRequest, KeyStatus } from '../engine/status.ts';
-import { plainJson, problemResponse, retryAfter } from '../http/problem.ts';
+import { problemResponse, retryAfter } from '../http/problem.ts';
 import { type CallerLimit, callerLimit } from './rate-limit.ts';
 
 /** An operation, as far as the status route needs it. */
@@ -125,7 +126,7 @@ function json(status: number, body: Partial<KeyStatus<unknown>>, request: Reques
   // A stored redirect, as Next's router would have followed it. The browser half goes there by itself.
   const { basePath = '' } = (request as Partial<NextRequest>).nextUrl ?? {};
   const redirect = /^\/(?!\/)/.test(body.redirect ?? '') ? `${basePath}${body.redirect}` : body.redirect;
-  return new Response(JSON.stringify({ ...body, redirect }, plainJson), { status, headers });
+  return new Response(jsonText({ ...body, redirect }), { status, headers });
 }
 
 function decode(segment: string): string | undefined {

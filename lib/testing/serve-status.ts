@@ -1,4 +1,5 @@
 import { ADVICE } from '../core/codes.ts';
+import { jsonText } from '../core/data.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import { isKey } from '../core/scope.ts';
 import { disconnected, type TestOperation } from './test-operation.ts';
@@ -56,11 +57,5 @@ function problem({ code, message, executed, retry, nextKey }: Refusal): Response
 }
 
 function json(status: number, body: object, type = 'application/json'): Response {
-  return new Response(JSON.stringify(body, plainJson), { status, headers: { 'Content-Type': type } });
-}
-
-/** As the route writes what JSON has no words for (R1). */
-function plainJson(_name: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString();
-  return value instanceof Map || value instanceof Set ? [...value] : value;
+  return new Response(jsonText(body), { status, headers: { 'Content-Type': type } });
 }

@@ -1,5 +1,5 @@
 import { type Duration, toMs } from '../../core/options.ts';
-import { mintedAtOf, type RawRow } from '../../store/prisma/keys/read.ts';
+import { epochMs, mintedAtOf, type RawRow } from '../../store/prisma/keys/read.ts';
 import { callAt, withoutComments } from '../app/source-text.ts';
 import type { Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
@@ -36,7 +36,8 @@ function saidOf(name: string, call: string): Duration | 'unknown' | undefined {
 }
 
 // The newest and those that go first. Rows of operations in phases are kept longer, which does not matter here.
-const COLUMNS = `key, secret_id AS "secretId", minted_at AS "mintedAt", claimed_at AS "claimedAt", expires_at AS "expiresAt"`;
+const COLUMNS = `key, secret_id AS "secretId", ${epochMs('minted_at')} AS "mintedAt", ${epochMs('claimed_at')} AS "claimedAt",
+  ${epochMs('expires_at')} AS "expiresAt"`;
 const KEPT = `(SELECT ${COLUMNS} FROM idempotency_keys ORDER BY claimed_at DESC LIMIT 1000)
   UNION ALL
   (SELECT ${COLUMNS} FROM idempotency_keys WHERE expires_at > clock_timestamp() ORDER BY expires_at LIMIT 1000)`;
@@ -80,7 +81,7 @@ export async function checkWindow(sql: Queryable, window: Window | 'unreadable')
 }
 
 function keptMs(row: KeptRow): number {
-  return row.expiresAt.getTime() - Math.max(row.claimedAt.getTime(), mintedAtOf(row)?.getTime() ?? 0);
+  return row.expiresAt - Math.max(row.claimedAt, mintedAtOf(row)?.getTime() ?? 0);
 }
 
 function hours(ms: number): string {

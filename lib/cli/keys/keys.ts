@@ -6,6 +6,7 @@ import {
   type KeyPage,
   type KeySummary,
 } from '../../admin/admin.ts';
+import { jsonText } from '../../core/data.ts';
 import { parseKey } from '../../core/key.ts';
 import { KEY_STATES } from '../../core/key-state.ts';
 import type { Duration } from '../../core/options.ts';
@@ -131,7 +132,7 @@ export const KEY_ACTS = {
 export function readKeyAct([name, ...args]: string[]): Act {
   const act = readSubcommand<(args: string[]) => Act>('keys', name, KEY_ACTS)(args);
   if (!act.json) return act;
-  const inJson = ({ isDone, data }: CommandResult) => ({ isDone, words: JSON.stringify(data, inDigits, 2) });
+  const inJson = ({ isDone, data }: CommandResult) => ({ isDone, words: jsonText(data, 2) ?? '' });
   return { ...act, run: async (admin) => inJson(await act.run(admin)) };
 }
 
@@ -233,8 +234,6 @@ const shapeOf = ({ kind, ...rest }: NonNullable<KeyDetail['answer']>) =>
   Object.keys(rest).length > 0 ? `${kind} ${JSON.stringify(rest)}` : kind;
 
 /** JSON knows no whole numbers of any size. */
-const inDigits = (_: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
-
 /**
  * A key that was signed for somebody else must not be fenced for the one who is named, and one that is older than the
  * window may have run: so a fence must know what the app knows.

@@ -30,7 +30,7 @@ export async function atomic<Tx, R>(
           expected: 'plain data',
         });
       }
-      result = encodeStep(answer.data, version?.version);
+      result = encodeStep(`result of ${name}`, answer.data, version?.version);
       return { step: { name, position, kind: 'atomic', result } };
     };
     return await inStepSpan(running, 'atomic', name, async () => {
@@ -58,7 +58,7 @@ export async function capture<Tx, T>(
     if (stored) return finishStep<Tx, T>(running, name, stored.result, version);
     if (running.transaction.backgroundCommit) await running.transaction.backgroundCommit;
     assertGoesOn(running);
-    const result = encodeStep(await make(), version?.version);
+    const result = encodeStep(`result of ${name}`, await make(), version?.version);
     await beginStep(running); // it may have taken longer than the run
     const { transaction, engine, held } = running;
     const step = { name, position, result };

@@ -194,12 +194,13 @@ export class ForeignExchange<Tx, A, R> {
   #argumentsOf(stored: Step | undefined): A {
     const { name, call } = this.step;
     const { engine, held } = this.running;
-    const own = readStep<A>(encodeStep(call.arguments, call.version));
+    const what = `arguments of ${name}`;
+    const own = readStep<A>(encodeStep(what, call.arguments, call.version));
     if (!stored) return own;
     if (!stored.arguments) throw new CodedError('internal', `The arguments of ${name} were erased.`);
-    const text = unseal(stored.arguments, `arguments of ${name}`, held.id, engine.config.secrets);
+    const text = unseal(stored.arguments, what, held.id, engine.config.secrets);
     // As it would be had it been stored so: an upcast may make what is stored as something else.
-    const upcast = readStep<A>(encodeStep(readStored(`arguments of ${name}`, text, versionOfPart(call, 'arguments'))));
+    const upcast = readStep<A>(encodeStep(what, readStored(what, text, versionOfPart(call, 'arguments'))));
     const difference = shapeDifference(upcast, own);
     if (!difference) return upcast;
     const { path, existing, expected } = difference;

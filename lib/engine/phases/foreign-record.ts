@@ -35,10 +35,11 @@ export async function recordStart<Tx, A, R>(
   if (running.held.state === 'unknown') await resumeUnknown(running, { name, result: null });
   await reach(running, 'before-started', name);
   const { held } = running;
+  const what = `arguments of ${name}`;
   const start: ForeignStart = {
     name,
     position,
-    arguments: seal(encodeStep(call.arguments, call.version), `arguments of ${name}`, held.id, config.secrets),
+    arguments: seal(encodeStep(what, call.arguments, call.version), what, held.id, config.secrets),
     derivedKey: derivedKey(config.namespace, held.id, name),
     providerKeyTtlMs: call.providerKeyTtlMs,
   };
@@ -84,7 +85,7 @@ export async function recordResult<Tx, A, R>(
   found: R,
 ): Promise<R> {
   const { store, config } = running.engine;
-  const result = encodeStep(found, call.version);
+  const result = encodeStep(`result of ${name}`, found, call.version);
   const { id, state } = running.held;
   await recordAnswer(running, { step: name, isResult: true }, async () => {
     if (state === 'unknown') {

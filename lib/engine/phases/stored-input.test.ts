@@ -38,10 +38,12 @@ test('what cannot be stored is reported without what it says', () => {
   } catch (caught) {
     error = caught;
   }
-  expect(error).toMatchObject({ existing: 'Card at .input.card' });
+  expect(error).toMatchObject({ existing: 'input.card is an instance of Card' });
   expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('secret');
 });
 
 test('files and class instances are refused, with where they are', () => {
-  expect(() => encodeInput({ input: { photo: new Blob(['x']) }, context: [] }, {})).toThrow('.photo');
+  expect(() => encodeInput({ input: { photo: new Blob(['x']) }, context: [] }, {})).toThrow(
+    'input.photo is an instance of Blob. Phases',
+  );
 });

@@ -15,12 +15,9 @@ interface Versions {
 
 /** @throws ConfigurationError for what cannot be stored: files, class instances, functions */
 export function encodeInput({ input, context }: StoredInput, { inputVersion = 1 }: Versions): string {
-  return stringifyValue(
-    { version: inputVersion, input, context },
-    (because) =>
-      `The input cannot be stored${because}, and phases may have to go on without the client. ` +
-      'Let the schema give plain data; of a file, store it first and pass its id.',
-  );
+  const advice =
+    'Phases may have to go on without the client: let the schema give plain data; of a file, store it first and pass its id.';
+  return stringifyValue({ version: inputVersion, input, context }, { what: 'input', at: '.input', advice });
 }
 
 /**

@@ -109,11 +109,11 @@ async function tryPhases<Tx>(
         const answer = await runToAnswer(run, tx);
         if (answer.kind === 'refusal') return trial.end(answer.reason);
         if (answer.kind !== 'data') throw redirectInside(name);
-        return readStep(encodeStep(answer.data));
+        return readStep(encodeStep(`result of ${name}`, answer.data));
       }),
     capture: (name, make, version) =>
       step(name, 'capture', async (position) => {
-        const result = encodeStep(await make(), version?.version);
+        const result = encodeStep(`result of ${name}`, await make(), version?.version);
         trial.steps.push({ kind: 'capture', name, position, result });
         return readStep(result);
       }),
@@ -132,7 +132,7 @@ async function lookUp<Tx, A, R>(
   foreign: ForeignCall<A, R>,
   { name, position, signal }: { name: string; position: number; signal: AbortSignal },
 ): Promise<R> {
-  const text = encodeStep(foreign.arguments, foreign.version);
+  const text = encodeStep(`arguments of ${name}`, foreign.arguments, foreign.version);
   const idempotencyKey = derivedKey(config.namespace, id, name);
   const ask = async () => {
     const { lookup } = foreign;
@@ -147,7 +147,7 @@ async function lookUp<Tx, A, R>(
     config.onError(error, { operation: id.operation, key: id.key, during: 'checks' });
     return 'unasked';
   });
-  const result = typeof looked === 'string' ? null : encodeStep(looked.found, foreign.version);
+  const result = typeof looked === 'string' ? null : encodeStep(`result of ${name}`, looked.found, foreign.version);
   trial.calls.push({ name, answer: typeof looked === 'string' ? looked : 'found' });
   trial.steps.push({
     kind: 'foreign',

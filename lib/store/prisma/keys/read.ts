@@ -8,12 +8,13 @@ import type { RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { readOnlyError } from '../errors.ts';
 
-/** The columns of a `RawRow`. */
+/** The columns of a `RawRow`. Times as numbers, whatever the session's DateStyle and time zone make of their text. */
 export const KEY_COLUMNS = `tenant, principal, operation, key, state, fencing_token AS "fencingToken", attempts, fingerprint,
   fingerprint_version AS "fingerprintVersion", secret_id AS "secretId", result, schema_version AS "schemaVersion",
-  minted_at AS "mintedAt", claimed_at AS "claimedAt", settled_at AS "settledAt", expires_at AS "expiresAt",
-  lease_until AS "leaseUntil", next_attempt_at AS "nextAttemptAt", recovery_point AS "recoveryPoint",
-  needs_attention AS "needsAttention", trace_parent AS "traceParent"`;
+  ${epochMs('minted_at')} AS "mintedAt", ${epochMs('claimed_at')} AS "claimedAt", ${epochMs('settled_at')} AS "settledAt",
+  ${epochMs('expires_at')} AS "expiresAt", ${epochMs('lease_until')} AS "leaseUntil",
+  ${epochMs('next_attempt_at')} AS "nextAttemptAt", recovery_point AS "recoveryPoint", needs_attention AS "needsAttention",
+  trace_parent AS "traceParent"`;
 
 /** The row of one key: parameters 1 to 4. */
 export const IS_KEY = 'tenant = $1 AND principal = $2 AND operation = $3 AND key = $4';
@@ -23,8 +24,12 @@ export function keyValues({ tenant, principal, operation, key }: KeyId): [string
   return [tenant, principal, operation, key];
 }
 
+type Times = 'mintedAt' | 'claimedAt' | 'settledAt' | 'expiresAt' | 'leaseUntil' | 'nextAttemptAt';
+
 /** A row as the driver gives it. */
-export interface RawRow extends Omit<KeyRow, 'fingerprint'> {
+export interface RawRow extends Omit<KeyRow, 'fingerprint' | Times>, Record<Times, number | null> {
+  claimedAt: number;
+  expiresAt: number;
   fingerprint: Uint8Array | null;
   fingerprintVersion: number | null;
   secretId: string | null;
@@ -33,13 +38,25 @@ export interface RawRow extends Omit<KeyRow, 'fingerprint'> {
 /** @param raw without other columns: they would be fields of the row, too */
 export function toKeyRow({ fingerprint: hash, fingerprintVersion: version, secretId, ...row }: RawRow): KeyRow {
   const fingerprint = hash === null || version === null || secretId === null ? null : { hash, version, secretId };
-  return { ...row, fingerprint, mintedAt: row.mintedAt ?? signedAt(row.key, secretId) };
+  return {
+    ...row,
+    fingerprint,
+    mintedAt: mintedAtOf({ ...row, secretId }),
+    claimedAt: dateOf(row.claimedAt),
+    settledAt: dateOf(row.settledAt),
+    expiresAt: dateOf(row.expiresAt),
+    leaseUntil: dateOf(row.leaseUntil),
+    nextAttemptAt: dateOf(row.nextAttemptAt),
+  };
 }
 
 /** When a row's key was minted; null for one that was not minted here. */
 export function mintedAtOf({ key, secretId, mintedAt }: Pick<RawRow, 'key' | 'secretId' | 'mintedAt'>): Date | null {
-  return mintedAt ?? signedAt(key, secretId);
+  return dateOf(mintedAt) ?? signedAt(key, secretId);
 }
+
+const dateOf = <Ms extends number | null>(ms: Ms) =>
+  (ms === null ? null : new Date(Math.round(ms))) as Ms extends null ? null : Date;
 
 /**
  * The time that a key carries under a signature, which need not be stored beside it. Null for other keys, and where no
@@ -57,7 +74,10 @@ export function signedAt(key: string, secretId: string | null): Date | null {
  */
 export const NOW = `date_trunc('milliseconds', clock_timestamp())`;
 
-/** A column's time as a number of milliseconds: read faster than a time's text. */
+/**
+ * A column's time as a number of milliseconds: read faster than a time's text, and the same whatever the session's DateStyle and,
+ * on Prisma's own pool, its time zone.
+ */
 export function epochMs(column: string): string {
   return `date_part('epoch', ${column}) * 1000`;
 }

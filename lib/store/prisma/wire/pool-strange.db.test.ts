@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
-import { anything, effect, effects, freshKey, kit, rowsOf, type Tx } from '../../../integration/kit.fixture.ts';
+import { anything, effect, effects, freshKey, HOUR, kit, rowsOf, type Tx } from '../../../integration/kit.fixture.ts';
 import { orderWithRefund } from '../ambient/ambient.fixture.ts';
 
 /** Clients that do with their transactions what the pool does not expect. */
@@ -229,22 +229,36 @@ test('a session that writes bytes in another way, and one that forgets what it k
   }
 });
 
-test('sessions in another time zone: a key that was minted just now is neither early nor late', async () => {
+test('sessions with another time zone, or another way to write times: a key is neither early nor late, and says until when', async () => {
   const name = new URL(database.url).pathname.slice(1);
-  for (const zone of ['America/New_York', 'Asia/Tokyo']) {
-    await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" SET timezone = '${zone}'`);
+  for (const [setting, value] of [
+    ['timezone', 'America/New_York'],
+    ['timezone', 'Asia/Tokyo'],
+    ['datestyle', 'German'],
+    ['datestyle', 'SQL, DMY'],
+  ]) {
+    await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" SET ${setting} = '${value}'`);
     const client = createClient(database.url, { max: 1 });
     try {
       const operation = kit(client, { window: '1h' })
         .operation({ name: 'checkout', schema: anything })
         .handler(async () => 'there');
       const key = (await operation.mintKey({ tenant: 'acme', principal: 'ann' })) as string;
-      expect(await operation.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
+      const first = await operation.run({ key, payload: {} });
+      expect(first.outcome).toMatchObject({ ok: true, replayed: false });
+      const stored = kit(client)
+        .operation({ name: 'checkout', schema: anything })
+        .handler(async () => 'never');
+      expect(await stored.run({ key, payload: {} })).toMatchObject({
+        outcome: { replayed: true },
+        expiresAt: first.expiresAt,
+      });
+      expect(Number(first.expiresAt) - Date.now()).toBeGreaterThan(HOUR);
       const late = (await operation.mintKey({ tenant: 'acme', principal: 'ann' })) as string;
       expect(await operation.fence({ key: late })).toMatchObject({ fenced: true });
     } finally {
       await client.$disconnect();
-      await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" RESET timezone`);
+      await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" RESET ${setting}`);
     }
   }
 });
