@@ -146,7 +146,7 @@ describe('an operation in phases', () => {
     const key = freshKey();
     await expect(checkout.execute({ key, payload: { file: new Blob(['x']) } })).rejects.toMatchObject({
       name: 'ConfigurationError',
-      existing: 'Blob at .input.file',
+      existing: 'input.file is an instance of Blob',
     });
     expect(await rowOf(key)).toBeUndefined();
   });

@@ -31,7 +31,7 @@ export interface Seen {
   notes: Note[];
   /** How often the handler was called. */
   runs: number;
-  /** What the caller was told. */
+  /** What the caller was told. A stored refusal was committed, whatever it says of calls to the outside. */
   answer?: { kind: string; executed: boolean | 'unknown' };
 }
 
@@ -68,7 +68,7 @@ async function executeOne(running: Running): Promise<void> {
   const { outcome } = await execute(way.client, (context) => handle(context, running), { key, ...PATIENT });
   running.answer = outcome.ok
     ? { kind: 'ok', executed: true }
-    : { kind: `${outcome.code}, ${outcome.executed}`, executed: outcome.executed };
+    : { kind: `${outcome.code}, ${outcome.executed}`, executed: outcome.code === 'failed' || outcome.executed };
 }
 
 interface Scope extends Pick<Note, 'within'> {
