@@ -83,9 +83,17 @@ export function isBadPayload(error: unknown): error is BadPayloadError {
   return error instanceof Error && error.name === 'BadPayloadError';
 }
 
+/** 256 KiB (R4). */
+export const MAX_RESULT_BYTES = 262_144;
+
 /** A stored answer is larger than 256 KiB; the transaction rolls back (R4). */
 export class ResultTooLargeError extends CodedError {
   override readonly name = 'ResultTooLargeError';
+
+  constructor(what: string, bytes: number) {
+    const facts = { existing: `${bytes} bytes`, expected: `at most ${MAX_RESULT_BYTES} bytes` };
+    super('result_too_large', `The ${what} is too large to be stored. Return an id, or an address.`, facts);
+  }
 }
 
 /** A stored answer of an older version, and no upcast leads here (R3). Never a second execution. */

@@ -1,4 +1,4 @@
-import { returnedAtOnce } from './options.ts';
+import { returned } from './options.ts';
 
 /** Each turns data of its version into that of the next one. */
 export type Upcasts = Readonly<Record<number, (older: never) => unknown>>;
@@ -18,7 +18,7 @@ export function upcastData(
     const upcast = upcasts[version];
     if (!upcast) throw errorOf(version);
     try {
-      upcasted = returnedAtOnce(`upcasts[${version}]`, upcast(upcasted as never));
+      upcasted = returned(`upcasts[${version}]`, upcast(upcasted as never));
     } catch (cause) {
       throw errorOf(version, { cause });
     }

@@ -25,18 +25,19 @@ export function assertKnownOptions(call: string, given: object, known: OptionNam
  * Passes on what a callback of the app's has returned, where that is of its type: nothing else is taken for its word.
  *
  * @param callback for the error: `admit of checkout`
+ * @param isFit default: whatever is there at once
  * @throws ConfigurationError without the value, which may be what somebody has sent
  */
-export function returned<T>(callback: string, value: unknown, isFit: (value: unknown) => boolean, expected: string): T {
+export function returned<T>(
+  callback: string,
+  value: unknown,
+  isFit = (it: unknown) => !isPromised(it),
+  expected = 'a value, and no promise of one',
+): T {
   if (isFit(value)) return value as T;
   if (value instanceof Promise) value.catch(() => {}); // refused, whatever it comes to
   const existing = isPromised(value) ? 'a promise' : Number.isNaN(value) ? 'NaN' : typeof value;
   throw new ConfigurationError(`${callback} has returned what it cannot mean.`, { existing, expected });
-}
-
-/** For callbacks that may return any value, at once. */
-export function returnedAtOnce(callback: string, value: unknown): unknown {
-  return returned(callback, value, (it) => !isPromised(it), 'a value, and no promise of one');
 }
 
 /** One name that was given where a list of names is expected is a list of one. */

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { Decimal } from '@prisma/client/runtime/client';
 import { describe, expect, test } from 'vitest';
-import { ConfigurationError, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
+import { ConfigurationError, MAX_RESULT_BYTES, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import { decimalOf } from '../store/prisma/decimal.ts';
-import { type Answer, decodeAnswer, encodeAnswer, encodeStep, MAX_RESULT_BYTES } from './answer.ts';
+import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from './answer.ts';
 import { reviveDecimalsAs } from './stored-value.ts';
 
 reviveDecimalsAs(decimalOf); // as `createIdempotency` does

@@ -1,4 +1,4 @@
-import { ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
+import { MAX_RESULT_BYTES, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import type { Executed } from '../core/outcome.ts';
 import type { Redirect } from '../core/redirect.ts';
 import { parseValue, stringifyValue } from './stored-value.ts';
@@ -26,9 +26,6 @@ export type Answer =
  */
 const RESULT = 'd';
 
-/** 256 KiB (R4). */
-export const MAX_RESULT_BYTES = 262_144;
-
 /**
  * The stored form of an answer. Date, BigInt, Decimal, Map, Set, RegExp, URL, typed arrays and undefined survive.
  *
@@ -38,9 +35,7 @@ export const MAX_RESULT_BYTES = 262_144;
 export function encodeAnswer(answer: Answer): string {
   const what = answer.kind === 'refusal' ? 'data of the refusal' : 'result';
   const isResult = answer.kind === 'data' && !answer.response;
-  const text = isResult
-    ? RESULT + stringifyValue(answer.data, { what })
-    : stringifyValue(answer, { what, at: '.data' });
+  const text = isResult ? RESULT + stringifyValue(answer.data, what) : stringifyValue(answer, what, '.data');
   return withinLimit(text, 'answer');
 }
 
@@ -54,21 +49,12 @@ export function encodeAnswer(answer: Answer): string {
  */
 export function encodeStep(what: string, data: unknown, version = 1): string {
   const step = { kind: 'data', data, ...(version === 1 ? {} : { version }) };
-  return withinLimit(stringifyValue(step, { what, at: '.data' }), what);
+  return withinLimit(stringifyValue(step, what, '.data'), what);
 }
 
 function withinLimit(text: string, what: string): string {
   const bytes = Buffer.byteLength(text);
-  if (bytes > MAX_RESULT_BYTES) {
-    throw new ResultTooLargeError(
-      'result_too_large',
-      `The ${what} is too large to be stored. Return an id, not a report.`,
-      {
-        existing: `${bytes} bytes`,
-        expected: `at most ${MAX_RESULT_BYTES} bytes`,
-      },
-    );
-  }
+  if (bytes > MAX_RESULT_BYTES) throw new ResultTooLargeError(what, bytes);
   return text;
 }
 

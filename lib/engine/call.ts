@@ -3,7 +3,7 @@ import type { Code } from '../core/codes.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
 import { formValues } from '../core/form-values.ts';
-import { listOf, returnedAtOnce } from '../core/options.ts';
+import { listOf, returned } from '../core/options.ts';
 import { executedBy, type Proof, proofOfCall, type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits, MAX_ITEMS, unfitValue, VALUES_PER_ITEM } from '../core/payload-limits.ts';
 import { type NameOf, type StandardSchema, validate } from '../core/standard-schema.ts';
@@ -123,7 +123,7 @@ function canonicalOf(
   { name, fingerprint: narrow, volatile, maxItems = MAX_ITEMS }: PayloadOptions,
   whole: ExecuteRequest,
 ): Awaitable<ReadPayload> {
-  const payload = narrow ? returnedAtOnce(`fingerprint of ${name}`, narrow(whole.payload)) : whole.payload;
+  const payload = narrow ? returned(`fingerprint of ${name}`, narrow(whole.payload)) : whole.payload;
   const names = listOf(volatile);
   const maxValues = Math.max(MAX_VALUES, maxItems * VALUES_PER_ITEM);
   return proceed(canonicalText(payload, names && new Set(names), maxValues), (canonical) => {

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { CodedError, ConfigurationError, ResultTooLargeError } from '../core/errors.ts';
+import { CodedError, ConfigurationError, MAX_RESULT_BYTES, ResultTooLargeError } from '../core/errors.ts';
 import { settleWithin } from '../core/wait.ts';
-import { MAX_RESULT_BYTES, type StoredResponse } from './answer.ts';
+import type { StoredResponse } from './answer.ts';
 
 /** How an execution's answer becomes an HTTP answer, which is then stored beside it. */
 export interface ResponseOptions {
@@ -26,7 +26,7 @@ const DESCRIBES_THE_ANSWER = [
 
 const ENCODING = 'content-encoding';
 
-const DECODERS: Readonly<Record<string, typeof gunzipSync>> = {
+const DECODERS: Record<string, typeof gunzipSync> = {
   gzip: gunzipSync,
   deflate: inflateSync,
   br: brotliDecompressSync,
@@ -88,7 +88,7 @@ export async function storedResponse(response: Response, declared: readonly stri
   const headers = [...response.headers].filter(([name]) => repeated.has(name));
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) throw streams();
   const bytes = response.body && (await readToTheEnd(response.body));
-  const encoding = bytes && response.headers.get(ENCODING);
+  const encoding = bytes && response.headers.get(ENCODING)?.toLowerCase();
   if (encoding && isEncoded(bytes, encoding)) headers.push([ENCODING, encoding]);
   return { status: response.status, headers, body: bytes && textOf(bytes) };
 }
@@ -120,7 +120,7 @@ async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
     if (done) return Buffer.concat(chunks);
     chunks.push(value);
     length += value.byteLength;
-    if (length > MAX_RESULT_BYTES) throw tooLarge(length);
+    if (length > MAX_RESULT_BYTES) throw new ResultTooLargeError('response', length);
   }
 }
 
@@ -130,11 +130,10 @@ async function readAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
  * @throws CodedError for an encoding of which that cannot be told
  */
 function isEncoded(bytes: Uint8Array, encoding: string): boolean {
-  const name = encoding.toLowerCase();
-  if (bytes.byteLength === 0 || name === 'identity') return false;
-  const decode = DECODERS[name];
+  if (encoding === 'identity') return false;
+  const decode = DECODERS[encoding];
   if (!decode) {
-    const words = `A response with Content-Encoding: ${encoding} cannot be stored. Answer without it, and let the server compress.`;
+    const words = `A response with Content-Encoding: ${encoding} cannot be stored. Let the server compress, or a proxy.`;
     throw new CodedError('internal', words, { existing: encoding, expected: 'gzip, deflate, br or none' });
   }
   try {
@@ -158,12 +157,5 @@ function streams(): CodedError {
   return new CodedError('internal', 'A streamed response cannot be stored and replayed. Answer with a whole body.', {
     existing: `a body that is not complete within ${COMPLETE_WITHIN_MS} ms, or text/event-stream`,
     expected: 'text, JSON, bytes or no body',
-  });
-}
-
-function tooLarge(bytes: number): ResultTooLargeError {
-  return new ResultTooLargeError('result_too_large', 'The response is too large to be stored. Return an id or a URL.', {
-    existing: `${bytes} bytes or more`,
-    expected: `at most ${MAX_RESULT_BYTES} bytes`,
   });
 }

@@ -14,28 +14,20 @@ export function reviveDecimalsAs(make: typeof makeDecimal): void {
 const REDUCERS = { View: ownBytes, Decimal: digitsOf };
 const REVIVERS = { View: (bytes: unknown) => bytes, Decimal: (digits: string) => makeDecimal(digits) };
 
-/** What is stored, for the error where it cannot be. */
-interface Stored {
-  /** `result of order_created`: the first word begins its places, such as `result.total`. */
-  what: string;
-  /** Where that stands in the value that is stored. Default: it is the value. */
-  at?: string;
-  /** What to do, where it is the same for every kind. */
-  advice?: string;
-}
-
 /**
  * The stored form of a value. Date, BigInt, Decimal, Map, Set, RegExp, URL, typed arrays and undefined survive.
  *
+ * @param what for the error: `result of order_created`, whose first word begins the places, such as `result.total`
+ * @param at where that stands in the value. Default: it is the value
  * @throws ConfigurationError for what cannot be stored: functions, promises, class instances
  */
-export function stringifyValue(value: unknown, { what, at = '', advice }: Stored): string {
+export function stringifyValue(value: unknown, what: string, at = ''): string {
   try {
     return devalue.stringify(value, REDUCERS, { operations: { shapeOf } });
   } catch (error) {
     const { path = at, is, fix } = describeUnstorable(error);
     const place = path.startsWith(at) ? `${what.split(' ')[0]}${path.slice(at.length)}` : path.slice(1);
-    throw new ConfigurationError(`The ${what} cannot be stored: ${place} ${is}. ${advice ?? fix}`, {
+    throw new ConfigurationError(`The ${what} cannot be stored: ${place} ${is}. ${fix}.`, {
       existing: `${place} ${is}`,
       expected: 'plain data, Date, BigInt, Decimal, Map, Set',
     });
@@ -74,21 +66,19 @@ function ownBytes(value: unknown): unknown {
  */
 function describeUnstorable(error: unknown): { path?: string; is: string; fix: string } {
   if (!(error instanceof devalue.DevalueError))
-    return { is: `has a getter that threw ${nameOf(error)}`, fix: 'Mend it.' };
-  return { path: (error.path ?? '').replace(MAP_KEYS, '.get(…)'), ...unstorableKind(error.value) };
-}
-
-const MAP_KEYS = /\.get\((?:"(?:[^"\\]|\\.)*"|[^")]*)\)/g;
-
-function unstorableKind(value: unknown): { is: string; fix: string } {
-  if (typeof value !== 'object' || value === null) return { is: `is a ${typeof value}`, fix: 'Leave it out.' };
-  if ('then' in value) return { is: 'is a promise', fix: 'Await it.' };
+    return { is: `has a getter that threw ${nameOf(error)}`, fix: 'Mend it' };
+  const path = (error.path ?? '').replace(MAP_KEYS, '.get(…)');
+  const { value } = error;
+  if (typeof value !== 'object' || value === null) return { path, is: `is a ${typeof value}`, fix: 'Leave it out' };
+  if ('then' in value) return { path, is: 'is a promise', fix: 'Await it' };
   const { kind } = shapeOf(value);
-  if (kind === 'not-plain')
-    return { is: `is an instance of ${nameOf(value)}`, fix: 'Give its fields as a plain object, or a text.' };
+  if (kind === 'not-plain') return { path, is: `is an instance of ${nameOf(value)}`, fix: FIELDS };
   const name = kind === 'symbol-keys' ? 'a symbol for a name' : 'the name __proto__';
-  return { is: `is an object with ${name}`, fix: 'Leave that out.' };
+  return { path, is: `is an object with ${name}`, fix: 'Leave that out' };
 }
+
+const FIELDS = 'Give its fields as a plain object, or a text; of a file that you have stored, its id';
+const MAP_KEYS = /\.get\((?:"(?:[^"\\]|\\.)*"|[^")]*)\)/g;
 
 function nameOf(value: unknown): string {
   const { name } = (Object(value) as object).constructor ?? {};

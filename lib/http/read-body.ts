@@ -32,17 +32,8 @@ function mediaTypeOf(headers: Headers): MIMEType | undefined {
     throw unsupported(`Content-Encoding: ${encoding}`, 'no encoding');
   const type = parseType(headers.get('content-type') ?? '');
   const charset = type?.params.get('charset') ?? 'utf-8';
-  if (!isUtf8(charset)) throw unsupported(`charset=${charset}`, 'utf-8');
+  if (!/^utf-?8$/i.test(charset)) throw unsupported(`charset=${charset}`, 'utf-8');
   return type;
-}
-
-/** By the names of the Encoding Standard: `utf8` is one of it. */
-function isUtf8(charset: string): boolean {
-  try {
-    return new TextDecoder(charset).encoding === 'utf-8';
-  } catch {
-    return false;
-  }
 }
 
 function parseType(said: string): MIMEType | undefined {

@@ -1,5 +1,5 @@
 import { jsonText } from '../core/data.ts';
-import { IdempotencyError } from '../core/errors.ts';
+import { IdempotencyError, MAX_RESULT_BYTES } from '../core/errors.ts';
 import { derivedKey, derivedUuid, uuidV7 } from '../core/key.ts';
 import type { Scope } from '../core/scope.ts';
 import type { NewEvent } from '../store/messages.ts';
@@ -32,7 +32,6 @@ export class EventError extends IdempotencyError {
   override readonly name = 'EventError';
 }
 
-const MAX_PAYLOAD_BYTES = 262_144;
 const MAX_HEADERS_BYTES = 8192;
 /** `traceparent` has 55 bytes, `tracestate` at most 512 that anybody must pass on. */
 const MAX_TRACE_BYTES = 2048;
@@ -86,23 +85,22 @@ export function newEvent(
 
 function jsonOf(payload: unknown): string {
   let json: string | undefined;
+  let cause: unknown;
   try {
     json = jsonText(payload);
-  } catch (cause) {
-    throw new EventError('The payload of an event must be JSON.', {
-      existing: cause instanceof Error ? cause.message : cause,
-      expected: 'what does not refer to itself',
-      cause,
-    });
+  } catch (error) {
+    cause = error;
   }
   if (json === undefined) {
-    throw new EventError('The payload of an event must be JSON.', { existing: typeof payload, expected: 'JSON' });
+    const existing = cause instanceof Error ? cause.message : typeof payload;
+    const facts = { existing, expected: 'JSON, and nothing that refers to itself', cause };
+    throw new EventError('The payload of an event must be JSON.', facts);
   }
   const bytes = Buffer.byteLength(json);
-  if (bytes > MAX_PAYLOAD_BYTES) {
+  if (bytes > MAX_RESULT_BYTES) {
     throw new EventError('The payload of an event is too large. Send a reference to it.', {
       existing: `${bytes} bytes`,
-      expected: `at most ${MAX_PAYLOAD_BYTES} bytes of JSON`,
+      expected: `at most ${MAX_RESULT_BYTES} bytes of JSON`,
     });
   }
   return json;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { canonicalText } from '../core/canonical.ts';
 import { copyOf, jsonText } from '../core/data.ts';
-import { ConfigurationError, IdempotencyError, ResultTooLargeError } from '../core/errors.ts';
+import { ConfigurationError, IdempotencyError, MAX_RESULT_BYTES, ResultTooLargeError } from '../core/errors.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/metrics.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
@@ -80,8 +80,6 @@ interface Reception {
 }
 
 const MAX_CONFLICTS = 3;
-/** Of a payload and of a result, as they are kept. */
-const MAX_BYTES = 262_144;
 
 /**
  * Lets an event take effect once, in a span of its own.
@@ -227,13 +225,9 @@ async function hashOf(payload: unknown, compare?: (payload: never) => unknown): 
 /** A result as it is kept; null for none. */
 function jsonResult(result: unknown): string | null {
   const json = jsonText(result);
-  if (json === undefined) return null;
-  const bytes = Buffer.byteLength(json);
-  if (bytes <= MAX_BYTES) return json;
-  throw new ResultTooLargeError('result_too_large', 'The result of an event is too large to be kept.', {
-    existing: `${bytes} bytes`,
-    expected: `at most ${MAX_BYTES} bytes of JSON`,
-  });
+  const bytes = Buffer.byteLength(json ?? '');
+  if (bytes > MAX_RESULT_BYTES) throw new ResultTooLargeError('result of an event', bytes);
+  return json ?? null;
 }
 
 /**
@@ -243,7 +237,7 @@ function jsonResult(result: unknown): string | null {
 async function keepable(payload: unknown): Promise<string | null> {
   try {
     const json = JSON.stringify(payload) as string | undefined;
-    if (json === undefined || Buffer.byteLength(json) > MAX_BYTES) return null;
+    if (json === undefined || Buffer.byteLength(json) > MAX_RESULT_BYTES) return null;
     return (await canonicalText(JSON.parse(json))) === (await canonicalText(payload)) ? json : null;
   } catch {
     return null;

@@ -148,7 +148,7 @@ describe('the webhook publisher', () => {
       () => verifyWebhook('', {}, [secret]),
     ]) {
       expect(use).toThrow(ConfigurationError);
-      expect(use).toThrow('is more than whsec_ and base64. Take quotes');
+      expect(use).toThrow('is more than whsec_ and base64: quotes');
       expect(use).not.toThrow(NEW.slice(6, 16));
     }
   });

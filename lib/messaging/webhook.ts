@@ -197,19 +197,16 @@ function signers(secrets: readonly string[]): Webhook[] {
   return secrets.map((secret) => {
     assertStrong('A webhook secret', secret);
     const own = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret;
-    // Node reads past what is not in base64, and would sign with other bytes than were meant.
-    if (!BASE64.test(own)) {
-      throw new ConfigurationError(
-        `A webhook secret is more than ${PREFIX} and base64. Take quotes, white space and any other prefix away where it is set.`,
-        { existing: `${secret.length} characters`, expected: `${PREFIX} and base64` },
-      );
-    }
     const bytes = Buffer.from(own, 'base64');
     // As it stands, or as the base64 of a text that is a secret elsewhere.
     for (const text of [secret, bytes.toString()]) assertNoOtherPurpose('A webhook secret', text);
-    if (bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES) return new Webhook(bytes, { format: 'raw' });
-    throw new ConfigurationError('A webhook secret cannot be used. Make one: whsec_$(openssl rand -base64 32)', {
-      existing: `${bytes.length} bytes`,
+    // Node reads past what is not in base64, and would sign with other bytes than were meant.
+    const isBase64 = BASE64.test(own);
+    if (isBase64 && bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES)
+      return new Webhook(bytes, { format: 'raw' });
+    const why = isBase64 ? 'cannot be used' : `is more than ${PREFIX} and base64: quotes, white space, another prefix`;
+    throw new ConfigurationError(`A webhook secret ${why}. Make one: whsec_$(openssl rand -base64 32)`, {
+      existing: isBase64 ? `${bytes.length} bytes` : `${secret.length} characters`,
       expected: `${MIN_BYTES} to ${MAX_BYTES} bytes in base64`,
     });
   });

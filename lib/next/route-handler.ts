@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { jsonText } from '../core/data.ts';
 import { derivedUuid } from '../core/key.ts';
-import { assertKnownOptions, listOf, type OptionNames, returnedAtOnce } from '../core/options.ts';
+import { assertKnownOptions, listOf, type OptionNames, returned } from '../core/options.ts';
 import { executedBy, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { Run } from '../engine/call-result.ts';
@@ -155,7 +155,7 @@ async function read<Result>(
   const payload = await readBody(request);
   if (!input) return { payload };
   const made = input(payload, { params: (await context?.params) ?? {}, url: new URL(request.url) });
-  return { payload, input: returnedAtOnce(`input of ${name}`, made) };
+  return { payload, input: returned(`input of ${name}`, made) };
 }
 
 /** Part of the intent: one key for the refunds of two orders is a mismatch, not a replay (F1). */

@@ -2,7 +2,7 @@ import { headers } from 'next/headers.js';
 import { redirect } from 'next/navigation.js';
 import { copyOf, type DecimalLike, isDecimal, isPlainObject } from '../core/data.ts';
 import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
-import { assertKnownOptions, type OptionNames, returnedAtOnce } from '../core/options.ts';
+import { assertKnownOptions, type OptionNames, returned } from '../core/options.ts';
 import { MISMATCH_MESSAGES, type Outcome, type Refusal } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
@@ -172,7 +172,7 @@ function readWith(
   { payload, context = [] }: ExecuteRequest,
 ): Pick<ExecuteRequest, 'read'> {
   if (!(payload instanceof FormData)) return {};
-  return { read: async () => ({ payload, input: returnedAtOnce(`input of ${name}`, input(payload, context)) }) };
+  return { read: async () => ({ payload, input: returned(`input of ${name}`, input(payload, context)) }) };
 }
 
 function isSettled<Result>(outcome: Outcome<Result>): boolean {

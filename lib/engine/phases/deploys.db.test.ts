@@ -6,7 +6,7 @@ import type { ForeignCall, PhasesContext } from '../../index.ts';
 import { ANN, anything, freshKey, kit, SECRET, type Tx } from '../../integration/kit.fixture.ts';
 import { movedTime } from '../../integration/moved-time.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import type { LostKeyState } from './lost-key.ts';
+import type { NamedKeyState } from './lost-key.ts';
 import {
   type Call,
   database,
@@ -19,6 +19,8 @@ import {
   stepsOf,
   usePhases,
 } from './shop.fixture.ts';
+
+type LostKeyState = Extract<NamedKeyState, { kind: 'lost' }>;
 
 usePhases();
 

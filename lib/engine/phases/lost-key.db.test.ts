@@ -18,7 +18,7 @@ import {
   watchOf,
 } from '../../integration/kit.fixture.ts';
 import { createOutbox } from '../../messaging/prisma.ts';
-import type { LostKeyState } from './lost-key.ts';
+import type { NamedKeyState } from './lost-key.ts';
 import {
   type Call,
   database,
@@ -31,6 +31,8 @@ import {
   stepsOf,
   usePhases,
 } from './shop.fixture.ts';
+
+type LostKeyState = Extract<NamedKeyState, { kind: 'lost' }>;
 
 usePhases();
 

@@ -35,7 +35,7 @@ export type NamedKeyState =
   | LostKeyState;
 
 /** No row. `enter` is there where the outside knows something, or a person does. */
-export interface LostKeyState {
+interface LostKeyState {
   kind: 'lost';
   /** In the order of the operation; the last one may be other than found, and what is behind it is not known. */
   calls: readonly { name: string; answer: CallAnswer }[];

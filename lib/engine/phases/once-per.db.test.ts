@@ -16,8 +16,10 @@ import {
   SECRET,
   type Tx,
 } from '../../integration/kit.fixture.ts';
-import type { LostKeyState } from './lost-key.ts';
+import type { NamedKeyState } from './lost-key.ts';
 import { type Call, database, expire, lose, provider, rowOf, seenCall, usePhases } from './shop.fixture.ts';
+
+type LostKeyState = Extract<NamedKeyState, { kind: 'lost' }>;
 
 /** `oncePer` in phases: the first key holds its thing from its claim on, whoever drives it to its end. */
 

@@ -44,6 +44,6 @@ test('what cannot be stored is reported without what it says', () => {
 
 test('files and class instances are refused, with where they are', () => {
   expect(() => encodeInput({ input: { photo: new Blob(['x']) }, context: [] }, {})).toThrow(
-    'input.photo is an instance of Blob. Phases',
+    'input.photo is an instance of Blob. Give',
   );
 });

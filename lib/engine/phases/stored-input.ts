@@ -13,11 +13,9 @@ interface Versions {
   inputUpcasts?: Upcasts | undefined;
 }
 
-/** @throws ConfigurationError for what cannot be stored: files, class instances, functions */
+/** @throws ConfigurationError for what cannot be stored: files, class instances, functions. Phases may go on without the client */
 export function encodeInput({ input, context }: StoredInput, { inputVersion = 1 }: Versions): string {
-  const advice =
-    'Phases may have to go on without the client: let the schema give plain data; of a file, store it first and pass its id.';
-  return stringifyValue({ version: inputVersion, input, context }, { what: 'input', at: '.input', advice });
+  return stringifyValue({ version: inputVersion, input, context }, 'input', '.input');
 }
 
 /**

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { ANN, anything, effect, freshKey, kit } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import type { LostKeyState } from './lost-key.ts';
+import type { NamedKeyState } from './lost-key.ts';
 import { type Call, database, expire, provider, rowOf, seenCall, stepsOf, usePhases } from './shop.fixture.ts';
+
+type LostKeyState = Extract<NamedKeyState, { kind: 'lost' }>;
 
 usePhases();
 
