@@ -8,7 +8,7 @@ import { CliError } from './command.ts';
  *
  * @param from where the address was said, for the fix
  */
-export async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<pg.Client> {
+async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<pg.Client> {
   assertAddress(url, from);
   const client = new pg.Client({
     connectionString: url,

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { ignoreWarning } from '../../../scripts/testing/warnings.ts';
-import { openDatabase } from '../database.ts';
+import { withDatabase } from '../database.ts';
 import { checkTls } from './server.ts';
 
 /** A name of this machine that does not say so. */
@@ -54,12 +54,7 @@ async function look(query: Record<string, string>, host = HOST) {
   const url = new URL(database.url);
   url.host = `${host}:${(proxy.address() as AddressInfo).port}`;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  const sql = await openDatabase(url.href);
-  try {
-    return checkTls(sql, url.href);
-  } finally {
-    await sql.end();
-  }
+  return await withDatabase(url.href, async (sql) => checkTls(sql, url.href));
 }
 
 test('a database on this machine needs none', async () => {

@@ -3,7 +3,7 @@ import { APP, type Files, treeOf } from '../app/app.fixture.ts';
 import { planInit } from '../init/init.ts';
 import { readKitFiles } from '../init/kit-files.ts';
 import { showPlan } from '../init/plan.ts';
-import { planRemove, type RemovalPlan } from './remove.ts';
+import { planRemove } from './remove.ts';
 
 const kit = readKitFiles();
 const now = new Date('2026-11-25T08:00:00Z');
@@ -15,7 +15,7 @@ function initialised(files: Files = APP, messaging = false): Files {
 
 const plan = (files: Files) => planRemove(treeOf(files), kit, { now });
 
-function carriedOut(files: Files, { writes, removals }: RemovalPlan): Files {
+function carriedOut(files: Files, { writes, removals }: ReturnType<typeof planRemove>): Files {
   const gone = new Set(removals.map(({ file }) => file));
   const left = Object.fromEntries(Object.entries(files).filter(([file]) => !gone.has(file)));
   return { ...left, ...Object.fromEntries(writes.map(({ file, content }) => [file, content])) };

@@ -33,7 +33,7 @@ async function run(args: string[]): Promise<number> {
 export const remove: Command = { help, run };
 
 /** Files to change, to delete and to leave, and the next steps for a person. Nothing has been done. */
-export type RemovalPlan = Plan & { removals: Removal[]; next: string[] };
+type RemovalPlan = Plan & { removals: Removal[]; next: string[] };
 
 /**
  * Plans the way back from `init`: what it has written and nobody has changed goes, and a migration drops the tables. Whatever

@@ -126,7 +126,7 @@ async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, 
 }
 
 /** The error of a send, or of a look-up. */
-export interface Failure {
+interface Failure {
   of: 'send' | 'lookup';
   error: unknown;
 }

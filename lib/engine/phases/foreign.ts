@@ -11,7 +11,7 @@ import { isCircuitOpen } from './circuit-breakers.ts';
 import { type ForeignCall, versionOfPart } from './context.ts';
 import { finishStep, readRefusal } from './database-steps.ts';
 import { ForeignExchange, type ForeignReply } from './foreign-exchange.ts';
-import { type Failure, recordAnswer, recordFailure, recordResult, type StartedCall } from './foreign-record.ts';
+import { recordAnswer, recordFailure, recordResult, type StartedCall } from './foreign-record.ts';
 import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun } from './run.ts';
 import { endUnknown } from './suspension.ts';
 
@@ -34,6 +34,8 @@ interface CallState {
   readonly mustLookUp: boolean;
   readonly answered: Answered | undefined;
 }
+
+type Failure = Parameters<typeof recordFailure>[2];
 
 /** A move, and what is known behind it. */
 interface Moved<R> {

@@ -2,7 +2,7 @@ import { equalJitter } from '../../core/backoff.ts';
 import { CodedError, isSetUpWrongly } from '../../core/errors.ts';
 import { recordDelay } from '../../telemetry/metrics.ts';
 import { recordTransition } from '../instrumentation.ts';
-import { type Failure, recordFailure } from './foreign-record.ts';
+import { recordFailure } from './foreign-record.ts';
 import { endRun, type PhasesRun, reportError } from './run.ts';
 
 /**
@@ -14,6 +14,9 @@ import { endRun, type PhasesRun, reportError } from './run.ts';
 const PACE = { baseMs: 1000, capMs: 3_600_000, factor: 1.25 };
 /** How old a key may be that a run has not finished, before a person is told. */
 const ATTENTION_AFTER_MS = 900_000;
+
+/** What a call has failed with last. */
+type Failure = Parameters<typeof recordFailure>[2];
 
 type SuspendedRun<Tx> = Pick<PhasesRun<Tx>, 'engine' | 'held' | 'options'>;
 

@@ -8,6 +8,7 @@ import type { Call } from '../call.ts';
 import { timeLeft } from '../deadline.ts';
 import type { AtomicDefinition, PhasedDefinition } from '../definition.ts';
 import { createCapture, fail, runToAnswer } from '../handler.ts';
+import { errorName } from '../log.ts';
 import type { ForeignCall } from './context.ts';
 import { readStep, redirectInside } from './database-steps.ts';
 import { readLookedUp, requestWith } from './foreign-exchange.ts';
@@ -62,7 +63,7 @@ export async function tryOperation<Tx>(trial: Trial, call: Call<Tx>, run: TrialR
     const answer = await runToAnswer(work, undefined);
     if (answer.kind === 'refusal') trial.close(answer.reason);
   } catch (error) {
-    trial.close(reasonOf(error));
+    trial.close(errorName(error));
   }
 }
 
@@ -91,7 +92,7 @@ async function tryPhases<Tx>(
       const { position } = journal.enter(name, kind);
       return await work(position);
     } catch (error) {
-      return trial.end(reasonOf(error));
+      return trial.end(errorName(error));
     } finally {
       journal.leave();
     }
@@ -160,10 +161,4 @@ async function lookUp<Tx, A, R>(
     providerKeyTtlMs: foreign.providerKeyTtlMs ?? 0,
   });
   return result === null ? trial.end() : readStep<R>(result);
-}
-
-/** Names an error without its words, which may quote what was sent. */
-function reasonOf(error: unknown): string {
-  const { name, code } = error as { name?: string; code?: unknown };
-  return typeof code === 'string' ? `${name} ${code}` : (name ?? 'an error');
 }
