@@ -132,7 +132,7 @@ interface Failure {
 }
 
 /** Records for whoever looks at the key what its call has failed with: once each, by its name, for a message may hold what was sent. */
-export async function recordFailure<Tx>(
+export async function recordCallFailure<Tx>(
   { engine, held }: PhasesRun<Tx>,
   step: string,
   failure: Failure,

@@ -11,7 +11,7 @@ import { isCircuitOpen } from './circuit-breakers.ts';
 import { type ForeignCall, versionOfPart } from './context.ts';
 import { finishStep, readRefusal } from './database-steps.ts';
 import { ForeignExchange, type ForeignReply } from './foreign-exchange.ts';
-import { recordAnswer, recordFailure, recordResult, type StartedCall } from './foreign-record.ts';
+import { recordAnswer, recordCallFailure, recordResult, type StartedCall } from './foreign-record.ts';
 import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun } from './run.ts';
 import { endUnknown } from './suspension.ts';
 
@@ -35,7 +35,7 @@ interface CallState {
   readonly answered: Answered | undefined;
 }
 
-type Failure = Parameters<typeof recordFailure>[2];
+type Failure = Parameters<typeof recordCallFailure>[2];
 
 /** A move, and what is known behind it. */
 interface Moved<R> {
@@ -206,7 +206,7 @@ async function endEfforts<Tx, A, R>(
   const later = nextMove({ ...situationOf(exchange, state), answered: undefined });
   if (!isOver && later === 'send' && running.held.state === 'in_progress') {
     const words = `${step.name} has not succeeded yet; a later run goes on.`;
-    if (failure) await recordFailure(running, step.name, failure);
+    if (failure) await recordCallFailure(running, step.name, failure);
     return endRun(running, { error: new CodedError('unavailable', words, { cause: failure?.error }) });
   }
   // What asking has not helped with may still be found by asking later: a request that was on its way arrives.

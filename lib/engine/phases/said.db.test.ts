@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ADVICE, type Code } from '../../core/codes.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { anything, BOB, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from '../../integration/kit.fixture.ts';
+import { anything, BOB, effect, freshKey, gate, kit, rowsOf, type Tx } from '../../integration/kit.fixture.ts';
 import type { Step } from '../../store/leases.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import type { Fail } from '../handler.ts';

@@ -2,7 +2,7 @@ import { equalJitter } from '../../core/backoff.ts';
 import { CodedError, isSetUpWrongly } from '../../core/errors.ts';
 import { recordDelay } from '../../telemetry/metrics.ts';
 import { recordTransition } from '../instrumentation.ts';
-import { recordFailure } from './foreign-record.ts';
+import { recordCallFailure } from './foreign-record.ts';
 import { endRun, type PhasesRun, reportError } from './run.ts';
 
 /**
@@ -16,7 +16,7 @@ const PACE = { baseMs: 1000, capMs: 3_600_000, factor: 1.25 };
 const ATTENTION_AFTER_MS = 900_000;
 
 /** What a call has failed with last. */
-type Failure = Parameters<typeof recordFailure>[2];
+type Failure = Parameters<typeof recordCallFailure>[2];
 
 type SuspendedRun<Tx> = Pick<PhasesRun<Tx>, 'engine' | 'held' | 'options'>;
 
@@ -101,7 +101,7 @@ async function tellFailure<Tx>(running: PhasesRun<Tx>, step: string, failure: Fa
   const { of, error } = failure;
   const words = `The ${of} of ${step} has failed, and what became of it is not known.`;
   reportError(running, isSetUpWrongly(error) ? error : new CodedError('outcome_unknown', words, { cause: error }));
-  await recordFailure(running, step, failure);
+  await recordCallFailure(running, step, failure);
 }
 
 /** Records that from here on a person is asked to look at the key: once. */
