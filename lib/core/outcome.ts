@@ -87,6 +87,8 @@ export type Proof =
   | 'tombstone'
   /** A committed row holds a result, or a refusal of a version that did not say. */
   | 'answer'
+  /** A refusal was stored, and no foreign call of its key can have been done. */
+  | 'refusal'
   | 'none';
 
 const EXECUTED: Record<Proof, Executed> = {
@@ -95,6 +97,7 @@ const EXECUTED: Record<Proof, Executed> = {
   rolled_back: false,
   tombstone: false,
   answer: true,
+  refusal: false,
   none: 'unknown',
 };
 

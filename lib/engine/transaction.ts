@@ -4,6 +4,7 @@ import { copyOf, isPlainObject } from '../core/data.ts';
 import { CodedError, ConfigurationError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
 import { assertKnownOptions, type OptionNames, returned } from '../core/options.ts';
+import { executedBy } from '../core/outcome.ts';
 import type { Scope } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Claim, Completion, ExecuteOptions, ExecutionResult, Setting } from '../store/store.ts';
@@ -244,7 +245,7 @@ async function completionOf<Tx>(
   const { onPoint } = call.engine.config;
   const made = await withResponse(given, call.request.response);
   // It has no foreign calls, and what the handler has written is the refusal's own.
-  const answer = made.kind === 'refusal' ? { ...made, executed: false } : made;
+  const answer = made.kind === 'refusal' ? { ...made, executed: executedBy('refusal') } : made;
   if (answer.kind === 'refusal') {
     const { key, tenant, principal, operation } = call.id;
     const scope = { tenant, principal, operation };

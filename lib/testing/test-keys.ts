@@ -91,7 +91,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
       const data = await run(arrival);
       if (!isRefusal(data)) return { stored: true, outcome: success(structuredClone(data)) } as const;
       if (data.code !== 'failed') return { stored: false, outcome: data, proof: proofOf(arrival) } as const;
-      return { stored: true, outcome: { ...data, executed: false, replayed: false } } as const;
+      return { stored: true, outcome: { ...data, executed: executedBy('refusal'), replayed: false } } as const;
     } catch (thrown) {
       if (redirectOf(thrown)) return { stored: true, outcome: success(undefined as R), thrown } as const;
       const steers = isControlFlow(thrown) ? thrown : undefined;

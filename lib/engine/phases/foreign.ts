@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../../core/backoff.ts';
 import { CodedError } from '../../core/errors.ts';
 import { type Answered, isRemembered, type Move, nextMove, type Situation } from '../../core/foreign.ts';
+import { executedBy } from '../../core/outcome.ts';
 import { isDoubtful, type Step } from '../../store/leases.ts';
 import { recordDelay } from '../../telemetry/metrics.ts';
 import { encodeAnswer } from '../answer.ts';
@@ -125,7 +126,7 @@ async function endRefused<Tx, A, R>({ running, openSends }: ForeignExchange<Tx, 
   // Nobody has judged what the first run has sent.
   const events = held.attempts > 1 ? await engine.store.events(held.id) : [];
   const isUnproven = openSends > 0 || events.some(({ type }) => type === 'verdict');
-  return endRun(running, { refusal: { ...refusal, executed: isUnproven ? 'unknown' : false } });
+  return endRun(running, { refusal: { ...refusal, executed: executedBy(isUnproven ? 'none' : 'refusal') } });
 }
 
 /** True for what ends the call, and for the send that an answer has allowed: the two are one try. */
