@@ -48,9 +48,9 @@ test('a finished key is answered as it was, whatever kind its id is', async () =
   expect(ran()).toEqual([]);
 });
 
-test('one without an answer, and one that was refused, are told as done', async () => {
+test('one without an answer is told as done, and one that was refused as refused', async () => {
   expect(await call('without-answer')).toMatchObject({ code: 'result_unreadable', executed: true });
-  expect(await call('refused')).toMatchObject({ code: 'failed', executed: true });
+  expect(await call('refused')).toMatchObject({ code: 'failed', executed: 'unknown' });
   expect(ran()).toEqual([]);
 });
 

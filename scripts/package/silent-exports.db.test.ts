@@ -138,6 +138,7 @@ const KEYS_ASK_NOTHING = [
   ...[
     'operation',
     'operations',
+    'schemaName',
     'explainMissing',
     'setUp',
     'recordEvidence',
