@@ -137,9 +137,16 @@ describe('the reasons of fail', () => {
   const declared = { name: 'checkout', schema, reasons: ['sold_out', 'gone'] } as const;
   const checkout = idempotency
     .operation({ name: 'checkout', schema, reasons: ['sold_out', 'gone'] })
-    .handler(async ({ fail, input }) => {
+    .handler(async ({ fail, defer, input }) => {
       // @ts-expect-error: no reason of that name
       if (input.quantity > 9) return fail('sold_outt');
+      // @ts-expect-error one that asks to come again is not for good: `defer`
+      if (input.quantity > 8) return fail('sold_out', {}, { status: 503 });
+      // @ts-expect-error
+      if (input.quantity > 7) return fail('sold_out', {}, { status: 429 });
+      const status: number = 409;
+      if (input.quantity > 6) return fail('sold_out', {}, { status });
+      if (input.quantity > 5) return defer('sold_out', { status: 503, retryAfterMs: 1000 });
       return input.quantity > 3 ? fail('sold_out', { left: 0 }) : { id: input.sku };
     });
 

@@ -73,8 +73,9 @@ export type { Run } from './engine/call-result.ts';
 export type { CrashPoint, Options, SetUp } from './engine/config.ts';
 export type { Admission, ExecuteRequest, OperationOptions, Refused, TransactionSettings } from './engine/definition.ts';
 export { enteredValues } from './engine/execution.ts';
-export type { Fail, HandlerContext } from './engine/handler.ts';
+export type { Defer, Fail, FinalStatus, HandlerContext } from './engine/handler.ts';
 export type { Idempotency } from './engine/idempotency.ts';
+export type { AnswerToKeep } from './engine/kept.ts';
 export type { ErrorContext, LogEntry } from './engine/log.ts';
 export type { Operation, OperationBuilder } from './engine/operation.ts';
 export type { Completed } from './engine/phases/completer.ts';
@@ -86,6 +87,7 @@ export type {
   PhasesContext,
   StepVersion,
 } from './engine/phases/context.ts';
+export { notExecuted, refused } from './engine/phases/thrown-verdict.ts';
 export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
 export { outside } from './store/prisma/async-context.ts';
 export { isUnavailable } from './store/prisma/errors.ts';

@@ -23,6 +23,8 @@ const CONTRACT: Record<Code, [status: number, retry: string]> = {
   outcome_unknown: [409, 'same-key'],
   rate_limited: [429, 'same-key'],
   failed: [422, 'new-key'],
+  deferred: [503, 'same-key'],
+  not_kept: [422, 'same-key'],
   unavailable: [503, 'same-key'],
   phase_mismatch: [500, 'never'],
   result_unreadable: [500, 'never'],

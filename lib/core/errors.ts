@@ -6,6 +6,8 @@ interface Facts {
   /** The value that was expected. */
   expected?: unknown;
   cause?: unknown;
+  /** When it may be tried again, in milliseconds, where somebody has said so. */
+  retryAfterMs?: number | undefined;
 }
 
 /** The base of every error the kit throws. `existing` and `expected` say what differed. */
@@ -14,12 +16,19 @@ export class IdempotencyError extends Error {
   override readonly name: string = 'IdempotencyError';
   readonly existing: unknown;
   readonly expected: unknown;
+  readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, { existing, expected, cause }: Facts = {}) {
+  constructor(message: string, { existing, expected, cause, retryAfterMs }: Facts = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.existing = existing;
     this.expected = expected;
+    this.retryAfterMs = retryAfterMs;
   }
+}
+
+/** How long an error of ours asks to wait, in milliseconds; 0 where it does not. */
+export function retryAfterOf(error: unknown): number {
+  return (error instanceof IdempotencyError && error.retryAfterMs) || 0;
 }
 
 /** The kit was set up wrongly. Thrown where it is set up, or at first use; never a value. */

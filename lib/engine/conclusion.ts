@@ -23,6 +23,7 @@ import type { ExecuteRequest } from './definition.ts';
 import { confirmReplicated } from './durability.ts';
 import type { AfterCommit } from './handler.ts';
 import { loggedKey, type ResolvedKey } from './identity.ts';
+import { isPassedOn } from './kept.ts';
 import type { ErrorContext } from './log.ts';
 import { isOfOtherKey, isTheirs } from './thing.ts';
 
@@ -209,11 +210,18 @@ export function refusalFromError<T>(error: unknown, where: FailureContext): Run<
   if (isControlFlow(error) && during !== 'phases') {
     return { outcome: refuse('internal', { executed, ...keys }), thrown: error };
   }
+  if (isPassedOn(error)) {
+    // In phases a worker goes on with the key.
+    const code = during === 'phases' ? 'deferred' : error.code;
+    const { told, status, retryAfterMs = code === 'deferred' ? RETRY_AFTER_MS : undefined } = error;
+    return { outcome: refuse(code, { executed, ...told, retryAfterMs, ...keys }), status, thrown: error };
+  }
   const code = codeOf(error, where);
   const instance = report(error, isSetUp ? { ...where, during: 'setup' } : where);
-  const later = code === 'unavailable' ? { retryAfterMs: RETRY_AFTER_MS } : {};
+  const { retryAfterMs = code === 'unavailable' ? RETRY_AFTER_MS : undefined } =
+    error instanceof CodedError ? error : {};
   const words = isSetUp ? { message: SET_UP_WRONGLY } : {};
-  return { outcome: refuse(code, { executed, ...later, ...words, ...keys }), thrown: error, instance };
+  return { outcome: refuse(code, { executed, retryAfterMs, ...words, ...keys }), thrown: error, instance };
 }
 
 /** In phases an error settles nothing: what was finished stands, and the key goes on. So no code is told that says otherwise (A2). */

@@ -6,6 +6,7 @@ import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import type { Awaitable } from '../core/wait.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
 import type { HandlerContext } from './handler.ts';
+import type { AnswerToKeep } from './kept.ts';
 import type { PhasesContext } from './phases/context.ts';
 import type { ResponseOptions } from './response.ts';
 
@@ -93,6 +94,13 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    * Default: the retention.
    */
   onceForMs?: number;
+  /**
+   * Whether an answer is kept, and so is every retry's. Asked before COMMIT, of each but a redirect, and of none behind a foreign
+   * call that may have been done. False: everything rolls back, the answer is passed on (`not_kept`), and the same key may be
+   * used again. Default: all is kept but a Response of 408, 423, 425 or 429, which `true` keeps, too. One of 500 or above, one that
+   * is thrown, and what `defer` puts off are never kept.
+   */
+  keep?: (answer: AnswerToKeep) => boolean;
   /** The version of the handler's result; raise it when its shape changes. Default 1. */
   schemaVersion?: number;
   /** Leads a stored result of version N to version N + 1, so that replays of old rows stay readable. */
@@ -137,6 +145,7 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
   oncePer: true,
   onceForMs: true,
   schemaVersion: true,
+  keep: true,
   upcasts: true,
   naturallyIdempotent: true,
   onRefused: true,

@@ -1,9 +1,9 @@
+import { ADVICE } from '../core/codes.ts';
 import { copyOf } from '../core/data.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import { redirectOf } from '../core/redirect.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Answer } from './answer.ts';
-import { type ResponseOptions, storedResponse } from './response.ts';
 
 /** The argument of a handler. Everything it does through `tx` is committed together with the key, or not at all. */
 export interface HandlerContext<Input, Tx, Reason extends string = string> {
@@ -24,6 +24,8 @@ export interface HandlerContext<Input, Tx, Reason extends string = string> {
   capture: <T>(name: string, make: () => T | Promise<T>) => Promise<T>;
   /** Ends in a stored refusal, which every retry replays. Throws, so nothing behind it runs. */
   fail: Fail<Reason>;
+  /** Puts it off: everything rolls back, and the same key may be sent again. Throws, so nothing behind it runs. */
+  defer: Defer<Reason>;
   /**
    * Runs once the transaction has committed, in the process that executed; not on replays, and not if the process
    * dies in between. The answer waits for it until the caller's deadline. For warming a cache, not for anything that
@@ -41,23 +43,51 @@ export type AfterCommit = () => void | Promise<void>;
  *
  * @param code shows as `reason` in the outcome
  * @param data plain data for the caller; stored and replayed
+ * @param how `status`: 400 to 499, and none that asks to come again; default 422
  */
-export type Fail<Reason extends string = string> = (
+export type Fail<Reason extends string = string> = <Status extends number = number>(
   code: Reason,
   data?: unknown,
-  how?: { status?: number; message?: string },
+  how?: { status?: Status & FinalStatus<Status>; message?: string },
+) => never;
+
+/** A status as a refusal may have it that is kept for good. */
+export type FinalStatus<Status extends number> = `${Status}` extends `5${string}` | '408' | '423' | '425' | '429'
+  ? never
+  : Status;
+
+/**
+ * Puts the intent off. What the handler wrote so far is rolled back, nothing is stored, and no error is reported. In phases what was
+ * finished stands, and the key goes on by itself, after `retryAfterMs` at the earliest.
+ *
+ * Behind a foreign call that may have been done nothing can be rolled back: there it ends as `fail` does, which is reported.
+ *
+ * @param reason shows as `reason` in the outcome
+ * @param how `status`: 400 to 599, default 503; `retryAfterMs`: when to send it again, in milliseconds, default 1000
+ */
+export type Defer<Reason extends string = string> = (
+  reason: Reason,
+  how?: { status?: number; retryAfterMs?: number; message?: string },
 ) => never;
 
 export type RefusalAnswer = Extract<Answer, { kind: 'refusal' }>;
 
-/** Thrown by `fail`. */
+/** The end of a handler, of phases or of a step, before it is known whether it is kept. */
+export type Ended =
+  | Extract<Answer, { kind: 'redirect' }>
+  /** `isThrown`: a Response that was. */
+  | { kind: 'data'; data: unknown; isThrown?: boolean }
+  /** `retryAfterMs`: it was put off. */
+  | (RefusalAnswer & { retryAfterMs?: number });
+
+/** Thrown by `fail` and `defer`. */
 class RefusedByHandler extends Error {
   override readonly name = 'RefusedByHandler';
-  readonly answer: RefusalAnswer;
+  readonly ended: RefusalAnswer & { retryAfterMs?: number };
 
-  constructor(answer: RefusalAnswer) {
-    super(`Refused: ${answer.reason}`);
-    this.answer = answer;
+  constructor(ended: RefusedByHandler['ended']) {
+    super(`Refused: ${ended.reason}`);
+    this.ended = ended;
   }
 }
 
@@ -84,6 +114,16 @@ export const fail: Fail = (code, data, how) => {
   throw new RefusedByHandler(refusalAnswer(code, data, how));
 };
 
+export const defer: Defer = (reason, { status = 503, retryAfterMs = 1000, message = ADVICE.deferred.message } = {}) => {
+  if (!(Number.isFinite(retryAfterMs) && retryAfterMs >= 0)) {
+    throw new ConfigurationError(`What is put off as ${reason} has no time to come again.`, {
+      existing: retryAfterMs,
+      expected: 'retryAfterMs: milliseconds, 0 or more',
+    });
+  }
+  throw new RefusedByHandler({ ...refusalAnswer(reason, undefined, { status, message }), retryAfterMs });
+};
+
 /** The values that `capture` has given out: the same ones for every try of one execution. */
 export function createCapture(): HandlerContext<never, never>['capture'] {
   const values = new Map<string, Promise<unknown>>();
@@ -98,39 +138,18 @@ export function createCapture(): HandlerContext<never, never>['capture'] {
 }
 
 /** Runs a handler or a step to what it has come to: its value, its refusal or its redirect. Anything else it throws is thrown on. */
-export async function runToEnd<A>(run: (argument: A) => Promise<unknown>, argument: A): Promise<Answer> {
+export async function runToEnd<A>(run: (argument: A) => Promise<unknown>, argument: A): Promise<Ended> {
   try {
     return { kind: 'data', data: await run(argument) };
   } catch (thrown) {
-    return answerThrown(thrown);
+    return endThrown(thrown);
   }
 }
 
-/** The answer with the response that a route makes of its value, or that the value is. What is made may end otherwise, too. */
-export async function withResponse(answer: Answer, how: ResponseOptions | undefined): Promise<Answer> {
-  if (answer.kind !== 'data') return answer;
-  const { data } = answer;
-  if (!how && !(data instanceof Response)) return answer;
-  try {
-    const made = how ? await how.render(data) : (data as Response);
-    const response = await storedResponse(made, how?.headers);
-    return data instanceof Response ? { kind: 'response', response } : { kind: 'data', data, response };
-  } catch (thrown) {
-    return answerThrown(thrown);
-  }
-}
-
-/** The two of them: a function's answer, with its response where a route asks. */
-export async function runToAnswer<A>(
-  run: (argument: A) => Promise<unknown>,
-  argument: A,
-  how?: ResponseOptions,
-): Promise<Answer> {
-  return await withResponse(await runToEnd(run, argument), how);
-}
-
-function answerThrown(thrown: unknown): Answer {
-  if (thrown instanceof RefusedByHandler) return thrown.answer;
+/** The end that was thrown: a refusal, a redirect, a Response. Anything else is thrown on. */
+export function endThrown(thrown: unknown): Ended {
+  if (thrown instanceof RefusedByHandler) return thrown.ended;
+  if (thrown instanceof Response) return { kind: 'data', data: thrown, isThrown: true };
   const redirect = redirectOf(thrown);
   if (redirect) return { kind: 'redirect', redirect };
   throw thrown;

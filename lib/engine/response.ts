@@ -47,17 +47,6 @@ const COMPLETE_WITHIN_MS = 1000;
 /** No more of it is decoded to see whether it is encoded. */
 const MAX_DECODED_BYTES = 1_048_576;
 
-/** The handler answered with 500 or above: nothing is stored, and everything rolls back. */
-export class ServerErrorResponse extends CodedError {
-  override readonly name = 'ServerErrorResponse';
-  readonly response: Response;
-
-  constructor(response: Response) {
-    super('internal', `The handler answered with ${response.status}, which is not stored.`);
-    this.response = response;
-  }
-}
-
 /** The names of the headers that a replay repeats. */
 export function repeatedHeaders(declared: readonly string[]): ReadonlySet<string> {
   const names = declared.map((name) => name.toLowerCase());
@@ -77,12 +66,10 @@ export function repeatedHeaders(declared: readonly string[]): ReadonlySet<string
 /**
  * Reads a response to its end, so that it can be stored (R1): its status, its body to the byte, the repeated headers.
  *
- * @throws ServerErrorResponse for 500 and above
  * @throws ResultTooLargeError over 256 KiB
  * @throws CodedError for a body that is streamed
  */
 export async function storedResponse(response: Response, declared: readonly string[] = []): Promise<StoredResponse> {
-  if (response.status >= 500) throw new ServerErrorResponse(response);
   if (response.status < 200) throw new CodedError('internal', 'Response.error() is no answer that could be sent.');
   const repeated = repeatedHeaders(declared);
   const headers = [...response.headers].filter(([name]) => repeated.has(name));

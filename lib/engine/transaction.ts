@@ -10,14 +10,15 @@ import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Claim, Completion, ExecuteOptions, ExecutionResult, Setting } from '../store/store.ts';
 import { recordDelay } from '../telemetry/metrics.ts';
 import { recordedTraceParent } from '../telemetry/span.ts';
-import { type Answer, encodeAnswer } from './answer.ts';
+import { encodeAnswer } from './answer.ts';
 import { type Call, pointOf } from './call.ts';
 import type { FlightResult } from './call-result.ts';
 import { timeLeft, withinTime } from './deadline.ts';
 import type { AtomicDefinition, Begin, OperationOptions, TransactionSettings } from './definition.ts';
 import type { Engine } from './engine.ts';
-import { type AfterCommit, createCapture, fail, type HandlerContext, runToEnd, withResponse } from './handler.ts';
+import { type AfterCommit, createCapture, defer, type Ended, fail, type HandlerContext, runToEnd } from './handler.ts';
 import { recordTransition } from './instrumentation.ts';
+import { answerOf } from './kept.ts';
 import { retentionOf } from './thing.ts';
 
 /** How often a transaction is tried in all that conflicts with others (C4). */
@@ -41,7 +42,7 @@ export interface Claiming {
 
 /** What a try of the handler has made, once it has ended in an answer: what is thrown behind that came of storing it. */
 interface Made {
-  answer: Answer;
+  ended: Ended;
   /** The copy that the handler was given. */
   input: unknown;
   afterCommit: readonly AfterCommit[];
@@ -223,7 +224,7 @@ async function runHandler<Tx>(
   const input = copyOf(validated);
   const { key, tenant, principal, operation } = call.id;
   const { context = [] } = call.request;
-  const answer = await runToEnd(definition.handler, {
+  const ended = await runToEnd(definition.handler, {
     input: input as never,
     tx,
     key,
@@ -231,19 +232,20 @@ async function runHandler<Tx>(
     context,
     capture,
     fail,
+    defer,
     afterCommit: (run) => void afterCommit.push(run),
   });
-  return { answer, input, afterCommit };
+  return { ended, input, afterCommit };
 }
 
 /** What is stored of what the handler has made: of a refusal, once `onRefused` has undone what it must not keep. */
 async function completionOf<Tx>(
   { call, definition: { options } }: Execution<Tx>,
   tx: Tx,
-  { answer: given, input }: Made,
+  { ended, input }: Made,
 ): Promise<Completion> {
   const { onPoint } = call.engine.config;
-  const made = await withResponse(given, call.request.response);
+  const made = await answerOf(ended, call.request.response, { options });
   // It has no foreign calls, and what the handler has written is the refusal's own.
   const answer = made.kind === 'refusal' ? { ...made, executed: executedBy('refusal') } : made;
   if (answer.kind === 'refusal') {

@@ -76,7 +76,8 @@ function originOf({ url, headers }: Request): string {
 
 /** Given with the caller's own answer only (H3). */
 function detailsOf({ code, reason, data, fieldErrors }: Refusal): Record<string, unknown> {
-  if (code === 'failed') return given({ reason, data: isJson(data) ? data : undefined });
+  if (code === 'failed' || code === 'deferred' || code === 'not_kept')
+    return given({ reason, data: isJson(data) ? data : undefined });
   return code === 'validation' ? given({ fieldErrors }) : {};
 }
 

@@ -64,7 +64,6 @@ export interface Publisher {
 export class PublishError extends IdempotencyError {
   override readonly name = 'PublishError';
   readonly next: 'retry' | 'stop' | 'give-up';
-  readonly retryAfterMs: number | undefined;
 
   constructor(
     message: string,
@@ -74,9 +73,8 @@ export class PublishError extends IdempotencyError {
       cause,
     }: { next?: PublishError['next']; retryAfterMs?: number | undefined; cause?: unknown } = {},
   ) {
-    super(message, { cause });
+    super(message, { cause, retryAfterMs });
     this.next = next;
-    this.retryAfterMs = retryAfterMs;
   }
 }
 

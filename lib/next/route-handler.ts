@@ -6,8 +6,9 @@ import { executedBy, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { Run } from '../engine/call-result.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
+import { UnkeptAnswer } from '../engine/kept.ts';
 import type { Operation } from '../engine/operation.ts';
-import { firstDelivery, repeatedHeaders, responseOf, ServerErrorResponse, storedResponse } from '../engine/response.ts';
+import { firstDelivery, repeatedHeaders, responseOf, storedResponse } from '../engine/response.ts';
 import { problemResponse } from '../http/problem.ts';
 import { dropBody, readBody } from '../http/read-body.ts';
 import { callerLimits, keyOfHeader } from '../http/request-headers.ts';
@@ -108,7 +109,7 @@ export function routeHandler<Input, Result, Reason extends string>(
     await dropBody(request);
     // Of this call's own making alone: a follower shares the error, but a body can be read only once.
     const { thrown } = run;
-    if (thrown instanceof ServerErrorResponse && thrown.response === fresh) return thrown.response;
+    if (thrown instanceof UnkeptAnswer && thrown.response && thrown.response === fresh) return thrown.response;
     if (thrown instanceof RollbackRedirect) return seeOther(thrown.url);
     if (isControlFlow(thrown)) throw thrown; // notFound() and its like: Next answers
     const how = { operation, request, headers, render, fresh, mismatchStatus: options.mismatchStatus, ...keyed };

@@ -41,17 +41,20 @@ describe('B5 `unknown` survives what says nothing of the key', () => {
     expectCounted(orders.effects).toHaveLength(1);
   });
 
-  test.each<Code>(['rate_limited', 'unavailable', 'internal'])('%s: keeps the doubt and the key', async (code) => {
-    const { orders, place, is, submit, initialKey } = await inDoubt('answer');
-    orders.refuseNext(code, { executed: 'unknown' });
-    await place();
-    await expect.poll(() => submit().result).toMatchObject({ code });
-    await is('unknown');
-    await place();
-    await is('hasSucceeded');
-    expect(new Set(keysOf(orders))).toEqual(new Set([initialKey]));
-    expectCounted(orders.effects).toHaveLength(1);
-  });
+  test.each<Code>(['rate_limited', 'deferred', 'unavailable', 'internal'])(
+    '%s: keeps the doubt and the key',
+    async (code) => {
+      const { orders, place, is, submit, initialKey } = await inDoubt('answer');
+      orders.refuseNext(code, { executed: 'unknown' });
+      await place();
+      await expect.poll(() => submit().result).toMatchObject({ code });
+      await is('unknown');
+      await place();
+      await is('hasSucceeded');
+      expect(new Set(keysOf(orders))).toEqual(new Set([initialKey]));
+      expectCounted(orders.effects).toHaveLength(1);
+    },
+  );
 
   test('a stored refusal ends it', async () => {
     const run = () => refuse('failed', { executed: true, message: 'Declined.' });

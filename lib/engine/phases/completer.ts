@@ -6,6 +6,7 @@ import type { HeldKey } from '../../store/leases.ts';
 import { assertSecret } from '../config.ts';
 import type { Engine } from '../engine.ts';
 import { instrumentCompletion, recordTransition } from '../instrumentation.ts';
+import { isPassedOn } from '../kept.ts';
 import { runHeld } from './executor.ts';
 import { postponeCompleter } from './suspension.ts';
 
@@ -93,7 +94,7 @@ async function drive<Tx>(engine: Engine<Tx>, held: HeldKey, stop?: AbortSignal):
   const limits = { deadline: Number.POSITIVE_INFINITY, stop };
   const ended = await instrumentCompletion(held, () => runHeld(engine, definition, held, limits));
   if (ended.kind === 'committed' || ended.kind === 'existing') return ended.row.state;
-  if (ended.kind === 'suspended') {
+  if (ended.kind === 'suspended' && !isPassedOn(ended.error)) {
     const { operation, key } = held.id;
     engine.config.onError(ended.error, { operation, key, during: 'phases' });
   }

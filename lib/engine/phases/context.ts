@@ -3,7 +3,7 @@ import type { Indeterminate } from '../../core/foreign.ts';
 import type { Upcasts } from '../../core/older-data.ts';
 import { assertKnownOptions, type OptionNames } from '../../core/options.ts';
 import type { Scope } from '../../core/scope.ts';
-import type { Fail } from '../handler.ts';
+import type { Defer, Fail } from '../handler.ts';
 
 /** The version of a result that a step stores. An unfinished key of an older deploy has older ones. */
 export interface StepVersion {
@@ -44,6 +44,8 @@ export interface PhasesContext<Input, Tx, Reason extends string = string> {
   capture: <T>(name: string, make: () => T | Promise<T>, stored?: StepVersion) => Promise<T>;
   /** Ends in a stored refusal, which every retry replays. `onRefused` undoes, in the transaction that stores it. */
   fail: Fail<Reason>;
+  /** Puts it off, where no foreign call may have been done yet: a later run goes on. */
+  defer: Defer<Reason>;
   /** Aborted when the lease is lost or the caller's time is up: nothing that is done after that counts. */
   signal: AbortSignal;
   /** How many milliseconds are left for this run. */

@@ -2,7 +2,8 @@ import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import { upcastData } from '../../core/older-data.ts';
 import type { Step, Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
-import { type RefusalAnswer, runToAnswer } from '../handler.ts';
+import { type RefusalAnswer, runToEnd } from '../handler.ts';
+import { type Keeping, keptRefusal, unkeptResponse } from '../kept.ts';
 import type { StepVersion } from './context.ts';
 import type { Compensation } from './journal.ts';
 import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun, reportError } from './run.ts';
@@ -21,16 +22,21 @@ export async function atomic<Tx, R>(
     await beginStep(running);
     let result: string | null = null;
     const phase: Phase<Tx> = async (tx) => {
-      const answer = await runToAnswer(run, tx);
-      if (answer.kind === 'refusal') return await refuseIn(running, tx, answer);
-      if (answer.kind === 'redirect') throw redirectInside(name);
-      if (answer.kind === 'response') {
-        throw new ConfigurationError(`${name} returned a Response. Return it from the function, not from a step.`, {
-          existing: 'a Response',
-          expected: 'plain data',
-        });
+      const ended = await runToEnd(run, tx);
+      if (ended.kind === 'refusal') return await refuseIn(running, tx, keptRefusal(ended, keepingOf(running)));
+      if (ended.kind === 'redirect') throw redirectInside(name);
+      if (ended.data instanceof Response) {
+        // Behind a foreign call a Response that says no would be no answer: the key goes on.
+        if (ended.isThrown && running.journal.executed === false) throw unkeptResponse(ended.data);
+        throw new ConfigurationError(
+          `${name} has answered with a Response. Return it from the function, not from a step.`,
+          {
+            existing: ended.isThrown ? 'a thrown Response' : 'a Response',
+            expected: 'plain data, `fail` or `defer`',
+          },
+        );
       }
-      result = encodeStep(`result of ${name}`, answer.data, version?.version);
+      result = encodeStep(`result of ${name}`, ended.data, version?.version);
       return { step: { name, position, kind: 'atomic', result } };
     };
     return await inStepSpan(running, 'atomic', name, async () => {
@@ -83,6 +89,12 @@ export function finishStep<Tx, R>(
   const value = read();
   journal.finish(name, read, call);
   return value;
+}
+
+/** Which answers of a run are kept: all of them, once a foreign call of it may have been done. */
+export function keepingOf<Tx>(running: PhasesRun<Tx>): Keeping {
+  const { options, journal } = running;
+  return { options, onKept: journal.executed === false ? undefined : (error) => reportError(running, error) };
 }
 
 /**

@@ -9,14 +9,15 @@ import type { FlightResult } from '../call-result.ts';
 import { timeLeft } from '../deadline.ts';
 import type { ExecuteRequest, PhasedDefinition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
-import { fail, runToAnswer } from '../handler.ts';
+import { defer, fail, runToEnd } from '../handler.ts';
+import { answerOf } from '../kept.ts';
 import type { ResponseOptions } from '../response.ts';
 import type { PhasesContext } from './context.ts';
-import { atomic, capture, refuseIn } from './database-steps.ts';
+import { atomic, capture, keepingOf, refuseIn } from './database-steps.ts';
 import { foreign } from './foreign.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { Journal } from './journal.ts';
-import { abortErrorOf, type PhasesRun, RunEnded, reach, reportError } from './run.ts';
+import { abortErrorOf, endRun, type PhasesRun, RunEnded, reach, reportError } from './run.ts';
 import { type EndRow, type PendingClaim, RunTransaction } from './run-transaction.ts';
 import { decodeInput } from './stored-input.ts';
 import { leaveToPerson, suspendRun } from './suspension.ts';
@@ -91,7 +92,11 @@ async function runFunction<Tx>(
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context } = decodeInput(text, options);
   running.input = input;
-  const work = () => runToAnswer(phases, contextOf(running, input, context), response);
+  const work = async () => {
+    const ended = await runToEnd(phases, contextOf(running, input, context));
+    if (running.ending) return endRun(running, running.ending); // whatever the function has made of it
+    return await answerOf(ended, response, keepingOf(running));
+  };
   transaction.keepOpen(); // the claim, for the function's first step
   const answer = await inTime(running, work).catch((error) => {
     // A refusal that ended the run is stored like one that the function threw.
@@ -151,7 +156,7 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Fl
     await running.transaction.abandon(error).catch(() => {});
     await running.transaction.repeatClaim();
     if (error instanceof UntrustedDataError) await leaveToPerson(running, error.message);
-    else if (!(error instanceof LeaseLostError)) await suspendRun(running);
+    else if (!(error instanceof LeaseLostError)) await suspendRun(running, error);
   } catch {
     // The lease ends by itself.
   }
@@ -176,6 +181,7 @@ function contextOf<Tx>(running: PhasesRun<Tx>, input: unknown, context: readonly
     foreign: (name, call) => foreign(running, name, call),
     capture: (name, make, version) => capture(running, name, make, version),
     fail,
+    defer,
     signal: running.signal,
     get deadlineMs() {
       return Math.max(0, Math.round(timeLeft(running.deadline)));

@@ -10,12 +10,14 @@ import type { Step } from '../../store/leases.ts';
 import { encodeAnswer, encodeStep } from '../answer.ts';
 import { timeLeft } from '../deadline.ts';
 import { isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.ts';
+import { keptRefusal } from '../kept.ts';
 import { retentionOf } from '../thing.ts';
 import { isCircuitOpen } from './circuit-breakers.ts';
 import { assertForeignCall, type ForeignRequest, type ForeignVerdict, versionOfPart } from './context.ts';
 import { readStep, readStored, redirectInside } from './database-steps.ts';
 import { type ForeignStep, noteLateAnswer, recordStart, type StartedCall } from './foreign-record.ts';
 import { type PhasesRun, reach, reportError } from './run.ts';
+import { isThrownVerdict } from './thrown-verdict.ts';
 
 /** The result of one send or one look-up. */
 export type ForeignReply<R> =
@@ -161,6 +163,7 @@ export class ForeignExchange<Tx, A, R> {
 
   /** What an error proves: nothing, where the call's `judge` says nothing that can be believed, which is reported. */
   #judge(error: unknown): ForeignVerdict {
+    if (isThrownVerdict(error)) return error.verdict;
     try {
       const { name, call } = this.step;
       const expected = "'indeterminate', 'not_executed', 'look_up' or { refuse }";
@@ -233,21 +236,19 @@ export function readLookedUp<R>(step: string, said: unknown): Answered | { found
   return read === 'done' ? { found: undefined as R } : read;
 }
 
-/** A final answer as it is stored. What cannot be stored of it is left out, and reported: it must not be lost. */
+/** A final answer as it is stored. What cannot be stored of it is left out, or told as 422, and reported: it must not be lost. */
 function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdict, string>): RefusalAnswer {
   const { refuse, data, status, message } = said;
+  const keeping = { options: running.options, onKept: (error: unknown) => reportError(running, error) };
   try {
-    const refusal = refusalAnswer(refuse, data, said);
+    const refusal = keptRefusal(refusalAnswer(refuse, data, said), keeping);
     encodeAnswer(refusal);
     return refusal;
   } catch (error) {
     reportError(running, error);
     const short = typeof message === 'string' ? { message: message.slice(0, MAX_MESSAGE) } : {};
-    return refusalAnswer(
-      refuse.slice(0, MAX_MESSAGE),
-      undefined,
-      isRefusalStatus(status) ? { status, ...short } : short,
-    );
+    const how = isRefusalStatus(status) ? { status, ...short } : short;
+    return keptRefusal(refusalAnswer(refuse.slice(0, MAX_MESSAGE), undefined, how), keeping);
   }
 }
 

@@ -126,7 +126,7 @@ async function recordLateAnswer<Tx>({ engine: { store }, held }: PhasesRun<Tx>, 
 }
 
 /** The error of a send, or of a look-up. */
-interface Failure {
+export interface CallFailure {
   of: 'send' | 'lookup';
   error: unknown;
 }
@@ -135,7 +135,7 @@ interface Failure {
 export async function recordCallFailure<Tx>(
   { engine, held }: PhasesRun<Tx>,
   step: string,
-  failure: Failure,
+  failure: CallFailure,
 ): Promise<void> {
   const { operation, key } = held.id;
   const detail = { step, of: failure.of, error: errorName(failure.error) };

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../../core/backoff.ts';
-import { CodedError } from '../../core/errors.ts';
+import { CodedError, retryAfterOf } from '../../core/errors.ts';
 import { type Answered, isRemembered, type Move, nextMove, type Situation } from '../../core/foreign.ts';
 import { executedBy } from '../../core/outcome.ts';
 import { isDoubtful, type Step } from '../../store/leases.ts';
@@ -12,7 +12,7 @@ import { isCircuitOpen } from './circuit-breakers.ts';
 import { type ForeignCall, versionOfPart } from './context.ts';
 import { finishStep, readRefusal } from './database-steps.ts';
 import { ForeignExchange, type ForeignReply } from './foreign-exchange.ts';
-import { recordAnswer, recordCallFailure, recordResult, type StartedCall } from './foreign-record.ts';
+import { type CallFailure, recordAnswer, recordCallFailure, recordResult, type StartedCall } from './foreign-record.ts';
 import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun } from './run.ts';
 import { endUnknown } from './suspension.ts';
 
@@ -35,8 +35,6 @@ interface CallState {
   readonly mustLookUp: boolean;
   readonly answered: Answered | undefined;
 }
-
-type Failure = Parameters<typeof recordCallFailure>[2];
 
 /** A move, and what is known behind it. */
 interface Moved<R> {
@@ -85,7 +83,7 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     mustLookUp: false,
     answered: undefined,
   };
-  let failure: Failure | undefined;
+  let failure: CallFailure | undefined;
   let tries = 1;
   for (;;) {
     const late = exchange.takeLateResult();
@@ -103,9 +101,11 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     failure = failureBehind(failure, move, reply);
     if (exchange.lateResult || needsNoPause(nextMove(situationOf(exchange, state)), reply.kind)) continue;
     assertGoesOn(running);
-    const pauseMs = fullJitter(tries, JITTER, Math.random());
     const isOver = reply.kind === 'over';
-    if (isOver || tries >= maxTries || pauseMs > timeLeft(running.deadline))
+    const askedMs = reply.kind === 'failed' ? retryAfterOf(reply.error) : 0;
+    const pauseMs = Math.max(askedMs, fullJitter(tries, JITTER, Math.random()));
+    // A long wait is a later run's.
+    if (isOver || tries >= maxTries || pauseMs > Math.min(JITTER.capMs, timeLeft(running.deadline)))
       return await endEfforts(exchange, state, { isOver, failure });
     recordDelay(pauseMs, 'foreign');
     await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
@@ -114,7 +114,11 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
 }
 
 /** The error to tell of, once the run's efforts are over: not that of a circuit which it has opened, nor of a look-up that was had since. */
-function failureBehind(before: Failure | undefined, move: Move, reply: Moved<unknown>['reply']): Failure | undefined {
+function failureBehind(
+  before: CallFailure | undefined,
+  move: Move,
+  reply: Moved<unknown>['reply'],
+): CallFailure | undefined {
   const of = move === 'send' ? 'send' : 'lookup';
   if (reply.kind === 'failed') return before && isCircuitOpen(reply.error) ? before : { of, error: reply.error };
   return reply.kind === 'answered' && before?.of === 'lookup' ? undefined : before;
@@ -201,14 +205,15 @@ function afterReply(state: CallState, reply: ForeignReply<unknown>): CallState {
 async function endEfforts<Tx, A, R>(
   exchange: ForeignExchange<Tx, A, R>,
   state: CallState,
-  { isOver, failure }: { isOver: boolean; failure: Failure | undefined },
+  { isOver, failure }: { isOver: boolean; failure: CallFailure | undefined },
 ): Promise<never> {
   const { running, step } = exchange;
   const later = nextMove({ ...situationOf(exchange, state), answered: undefined });
   if (!isOver && later === 'send' && running.held.state === 'in_progress') {
     const words = `${step.name} has not succeeded yet; a later run goes on.`;
     if (failure) await recordCallFailure(running, step.name, failure);
-    return endRun(running, { error: new CodedError('unavailable', words, { cause: failure?.error }) });
+    const facts = { cause: failure?.error, retryAfterMs: retryAfterOf(failure?.error) || undefined };
+    return endRun(running, { error: new CodedError('unavailable', words, facts) });
   }
   // What asking has not helped with may still be found by asking later: a request that was on its way arrives.
   return await endUnknown(running, { step: step.name, canAsk: later !== 'give up', needsPerson: isOver, failure });

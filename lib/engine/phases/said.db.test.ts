@@ -4,7 +4,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { anything, BOB, effect, freshKey, gate, kit, rowsOf, type Tx } from '../../integration/kit.fixture.ts';
 import type { Step } from '../../store/leases.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import type { Fail } from '../handler.ts';
+import type { Defer, Fail } from '../handler.ts';
 import type { PhasesContext } from './context.ts';
 import { Journal } from './journal.ts';
 import type { Provider } from './phases.fixture.ts';
@@ -22,24 +22,29 @@ type Way = 'plain' | 'phased';
 
 interface How {
   kit?: Parameters<typeof kit>[1];
+  /** In phases: no charge stands before it. */
+  isBefore?: boolean;
   options?: object;
-  body?: (fail: Fail) => unknown;
+  body?: (fail: Fail, defer: Defer) => unknown;
 }
 
 /** Each call makes an engine of its own. The effect is written under the key; in phases a charge stands before it. */
-function operationOf(way: Way, { kit: options = {}, options: more = {}, body = () => 'done' }: How = {}) {
+function operationOf(
+  way: Way,
+  { kit: options = {}, options: more = {}, body = () => 'done', isBefore = false }: How = {},
+) {
   const operation = kit(database.client, options).operation({ name: 'pay', schema: anything, ...more });
   if (way === 'plain') {
-    return operation.handler(async ({ tx, key, fail }) => {
+    return operation.handler(async ({ tx, key, fail, defer }) => {
       await effect(tx, key);
-      return (await body(fail)) as string;
+      return (await body(fail, defer)) as string;
     });
   }
-  return operation.phases(async ({ foreign, atomic, key, fail }) => {
-    await foreign('charge', provider.call(key));
+  return operation.phases(async ({ foreign, atomic, key, fail, defer }) => {
+    if (!isBefore) await foreign('charge', provider.call(key));
     return (await atomic('paid', async (tx) => {
       await effect(tx, key);
-      return await body(fail);
+      return await body(fail, defer);
     })) as string;
   });
 }
@@ -289,6 +294,8 @@ const FROM: Record<Code, 'routes' | Partial<Record<Way, (way: Way) => Promise<To
   },
   rate_limited: (way) => call(operationOf(way, { options: { admit: () => 1000 } })),
   failed: (way) => call(operationOf(way, { body: (fail) => fail('no') })),
+  deferred: (way) => call(operationOf(way, { isBefore: true, body: (_, defer) => defer('busy') })),
+  not_kept: { plain: (way) => call(operationOf(way, { options: { keep: () => false } })) },
   unavailable: {
     plain: (way) => call(operationOf(way), { signal: AbortSignal.abort() }),
     phased: async () => {

@@ -1,8 +1,8 @@
 import { equalJitter } from '../../core/backoff.ts';
-import { CodedError, isSetUpWrongly } from '../../core/errors.ts';
+import { CodedError, isSetUpWrongly, retryAfterOf } from '../../core/errors.ts';
 import { recordDelay } from '../../telemetry/metrics.ts';
 import { recordTransition } from '../instrumentation.ts';
-import { recordCallFailure } from './foreign-record.ts';
+import { type CallFailure, recordCallFailure } from './foreign-record.ts';
 import { endRun, type PhasesRun, reportError } from './run.ts';
 
 /**
@@ -15,27 +15,30 @@ const PACE = { baseMs: 1000, capMs: 3_600_000, factor: 1.25 };
 /** How old a key may be that a run has not finished, before a person is told. */
 const ATTENTION_AFTER_MS = 900_000;
 
-/** What a call has failed with last. */
-type Failure = Parameters<typeof recordCallFailure>[2];
-
 type SuspendedRun<Tx> = Pick<PhasesRun<Tx>, 'engine' | 'held' | 'options'>;
 
-/** When the completer is to look at a key again, and from which age on a person is to look at it meanwhile. */
+/**
+ * When the completer is to look at a key again, and from which age on a person is to look at it meanwhile.
+ *
+ * @param error what the run has ended with: a wait that it asks for is followed, up to the longest pause
+ */
 function pauseAfter<Tx>(
   { options }: SuspendedRun<Tx>,
   attempts: number,
+  error?: unknown,
 ): { pauseMs: number; attentionAfterMs: number } {
-  const pauseMs = equalJitter(Math.max(1, attempts), PACE, Math.random());
+  const paceMs = equalJitter(Math.max(1, attempts), PACE, Math.random());
+  const pauseMs = Math.max(paceMs, Math.min(retryAfterOf(error), PACE.capMs));
   return { pauseMs, attentionAfterMs: options.attentionAfterMs ?? ATTENTION_AFTER_MS };
 }
 
 /** Lets go of a key whose run threw: it goes on after a pause, however often that happens. */
-export async function suspendRun<Tx>(running: PhasesRun<Tx>): Promise<void> {
+export async function suspendRun<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<void> {
   const { engine, held, transaction, stopSignal, heartbeat } = running;
   await heartbeat.stop(); // a renewal that came behind it would lease the key to nobody
   // A run that got further, or was told to stop, says nothing against the next one.
   const hasProgressed = running.hasFinishedCall || transaction.hasFinishedPhase;
-  const put = pauseAfter(running, hasProgressed || stopSignal?.aborted ? 1 : held.attempts);
+  const put = pauseAfter(running, hasProgressed || stopSignal?.aborted ? 1 : held.attempts, error);
   recordDelay(put.pauseMs, 'completer');
   await recordAttention(running, await engine.store.suspend(held, put));
 }
@@ -77,11 +80,11 @@ export async function endUnknown<Tx>(
     canAsk,
     needsPerson,
     failure,
-  }: { step: string; canAsk: boolean; needsPerson: boolean; failure: Failure | undefined },
+  }: { step: string; canAsk: boolean; needsPerson: boolean; failure: CallFailure | undefined },
 ): Promise<never> {
   const { engine, held, heartbeat } = running;
   await heartbeat.stop(); // a renewal that came behind it would make a key due that only a person can go on with
-  const { pauseMs, attentionAfterMs } = pauseAfter(running, held.attempts);
+  const { pauseMs, attentionAfterMs } = pauseAfter(running, held.attempts, failure?.error);
   if (canAsk) recordDelay(pauseMs, 'completer');
   const row = await engine.store.markUnknown(held, {
     askAfterMs: canAsk ? pauseMs : null,
@@ -97,7 +100,7 @@ export async function endUnknown<Tx>(
 }
 
 /** What is set up wrongly is reported as it is. */
-async function tellFailure<Tx>(running: PhasesRun<Tx>, step: string, failure: Failure): Promise<void> {
+async function tellFailure<Tx>(running: PhasesRun<Tx>, step: string, failure: CallFailure): Promise<void> {
   const { of, error } = failure;
   const words = `The ${of} of ${step} has failed, and what became of it is not known.`;
   reportError(running, isSetUpWrongly(error) ? error : new CodedError('outcome_unknown', words, { cause: error }));

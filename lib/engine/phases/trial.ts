@@ -7,7 +7,7 @@ import { encodeStep } from '../answer.ts';
 import type { Call } from '../call.ts';
 import { timeLeft } from '../deadline.ts';
 import type { AtomicDefinition, PhasedDefinition } from '../definition.ts';
-import { createCapture, fail, runToAnswer } from '../handler.ts';
+import { createCapture, defer, fail, runToEnd } from '../handler.ts';
 import { errorName } from '../log.ts';
 import type { ForeignCall } from './context.ts';
 import { readStep, redirectInside } from './database-steps.ts';
@@ -60,8 +60,8 @@ export async function tryOperation<Tx>(trial: Trial, call: Call<Tx>, run: TrialR
   const { definition } = call;
   const work = () => (definition.phases ? tryPhases(trial, call, definition, run) : tryHandler(call, definition, run));
   try {
-    const answer = await runToAnswer(work, undefined);
-    if (answer.kind === 'refusal') trial.close(answer.reason);
+    const ended = await runToEnd(work, undefined);
+    if (ended.kind === 'refusal') trial.close(ended.reason);
   } catch (error) {
     trial.close(errorName(error));
   }
@@ -74,7 +74,7 @@ async function tryHandler<Tx>(
   { input, tx }: TrialRun<Tx>,
 ): Promise<unknown> {
   const context = { input: input as never, tx, key, scope, context: request.context ?? [] };
-  return await handler({ ...context, capture: createCapture(), fail, afterCommit: () => {} });
+  return await handler({ ...context, capture: createCapture(), fail, defer, afterCommit: () => {} });
 }
 
 /** The phases of a function are all in one transaction, and its foreign calls are looked up. */
@@ -104,13 +104,14 @@ async function tryPhases<Tx>(
     scope,
     context: call.request.context ?? [],
     fail,
+    defer,
     signal,
     atomic: (name, run) =>
       step(name, 'atomic', async () => {
-        const answer = await runToAnswer(run, tx);
-        if (answer.kind === 'refusal') return trial.end(answer.reason);
-        if (answer.kind !== 'data') throw redirectInside(name);
-        return readStep(encodeStep(`result of ${name}`, answer.data));
+        const ended = await runToEnd(run, tx);
+        if (ended.kind === 'refusal') return trial.end(ended.reason);
+        if (ended.kind !== 'data') throw redirectInside(name);
+        return readStep(encodeStep(`result of ${name}`, ended.data));
       }),
     capture: (name, make, version) =>
       step(name, 'capture', async (position) => {

@@ -50,7 +50,7 @@ export class CircuitOpenError extends IdempotencyError {
   readonly origin: string;
   readonly key: string | undefined;
   /** Milliseconds until the next call is let through to see; 0 while one is on its way. */
-  readonly retryAfterMs: number;
+  override readonly retryAfterMs: number;
 
   constructor({ origin, key, retryAfterMs }: Pick<CircuitOpenError, 'origin' | 'key' | 'retryAfterMs'>) {
     super(`${origin} has failed too often in a row; nothing was sent.`);

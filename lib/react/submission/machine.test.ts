@@ -114,7 +114,7 @@ describe('without an answer', () => {
     expect(reach(...submit, unsure)).toMatchObject({ status: 'unknown', isPending: true });
   });
 
-  const TURNED_AWAY = ['unavailable', 'internal', 'rate_limited'] as const;
+  const TURNED_AWAY = ['unavailable', 'internal', 'rate_limited', 'deferred'] as const;
 
   // Chromium sends a first attempt again by itself, so `executed: false` may be untrue of what is said to be the first.
   it.each(TURNED_AWAY)(
