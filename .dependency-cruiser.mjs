@@ -27,7 +27,7 @@ export const rooms = {
   'lib/admin': { may: ['lib/core', 'lib/telemetry', 'lib/engine', 'lib/store', 'lib/store/prisma', 'lib/messaging'] },
   'lib/worker': { may: ['lib/core', 'lib/engine', 'lib/store', 'lib/store/prisma', 'lib/messaging'] },
   'lib/messaging': { may: ['lib/core', 'lib/telemetry', 'lib/store', 'lib/store/prisma'] },
-  'lib/stripe': { may: ['lib/engine'], npm: [] },
+  'lib/stripe': { may: ['lib/core', 'lib/engine'], npm: [] },
   'lib/adapter-pg': { may: ['lib/store/prisma'], npm: ['@prisma/adapter-pg'] },
   'lib/engine': { may: ['lib/core', 'lib/telemetry', 'lib/store'], npm: ['devalue'] },
   'lib/store/prisma': { may: ['lib/core', 'lib/store'], npm: ['@prisma/client'] },

@@ -69,6 +69,17 @@ test('a look-up and a reference are asked without a key', async () => {
   expect(asked).toEqual(Array(2).fill({ timeout: 5000, maxNetworkRetries: 0 }));
 });
 
+test('what its limiter asks to wait is followed, of a request that did nothing; not where it may have been done', async () => {
+  await fault({ kind: 'rate-limit' });
+  const call = charge();
+  const cause = { statusCode: 429 };
+  const limited = call.send(call.arguments, request);
+  await expect(limited).rejects.toMatchObject({ verdict: 'not_executed', retryAfterMs: 1000, cause });
+  await fault({ kind: 'rate-limit' });
+  const cautious = charge({ judge: () => 'indeterminate' });
+  await expect(cautious.send(cautious.arguments, request)).rejects.toMatchObject({ statusCode: 429 });
+});
+
 test("Stripe's defaults hold until others are given", () => {
   const { send, judge, ...told } = charge();
   const day = 24 * 3_600_000;

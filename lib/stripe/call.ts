@@ -1,4 +1,6 @@
+import { parseRetryAfter } from '../core/backoff.ts';
 import type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from '../engine/phases/context.ts';
+import { notExecuted } from '../engine/phases/thrown-verdict.ts';
 
 /** Options for a request of the package `stripe` that only reads. */
 export interface StripeReadOptions {
@@ -44,7 +46,7 @@ const KEY_TTL_MS = 24 * 3_600_000;
 
 /**
  * Makes a foreign call of a call to Stripe. Each send carries the derived key and the time that is left, and Stripe's client
- * sends nothing again by itself. Errors are judged by `judgeStripeError`. The key is relied on for 24 h, as Stripe says; calls
+ * sends nothing again by itself. Errors are judged by `judgeStripeError`, and a `Retry-After` is followed. The key is relied on for 24 h, as Stripe says; calls
  * share the circuit breaker `stripe`. Whatever you give takes the place of these. An operation with `reasons` lists
  * `card_declined` among them, and what your `judge` refuses with.
  *
@@ -62,18 +64,28 @@ export function stripeCall<Arguments, R, Reason extends string = never>(
   call: StripeCall<Arguments, R, Reason>,
 ): ForeignCall<Arguments, R, Reason | 'card_declined'> {
   const { send, lookup, fromReference, judge, ...own } = call;
+  const verdictOf = (error: unknown) =>
+    judge?.(error) ?? (error instanceof StripePendingError ? ('look_up' as const) : judgeStripeError(error));
   return {
     dependency: 'stripe',
     indeterminate: 'retry',
     providerKeyTtlMs: KEY_TTL_MS,
     ...own,
-    send: (stored, request) =>
-      send(stored, { ...readOptions(request), idempotencyKey: request.idempotencyKey }, request),
+    send: async (stored, request) => {
+      const options = { ...readOptions(request), idempotencyKey: request.idempotencyKey };
+      try {
+        return await send(stored, options, request);
+      } catch (error) {
+        const retryAfterMs = pauseAskedFor(error);
+        if (retryAfterMs === undefined || verdictOf(error) !== 'not_executed') throw error;
+        throw notExecuted({ retryAfterMs, cause: error });
+      }
+    },
     ...(lookup ? { lookup: (stored, request) => lookup(stored, readOptions(request), request) } : {}),
     ...(fromReference
       ? { fromReference: (reference, request) => fromReference(reference, readOptions(request), request) }
       : {}),
-    judge: (error) => judge?.(error) ?? (error instanceof StripePendingError ? 'look_up' : judgeStripeError(error)),
+    judge: verdictOf,
   };
 }
 
@@ -126,6 +138,11 @@ function declined({ code, decline_code }: StripeFailure): ForeignVerdict<'card_d
 
 function isStripeFailure(error: unknown): error is StripeFailure {
   return error instanceof Error && 'rawType' in error && 'statusCode' in error;
+}
+
+/** How long Stripe's limiter asks to wait, in milliseconds. */
+function pauseAskedFor(error: unknown): number | undefined {
+  return isStripeFailure(error) ? parseRetryAfter(error.headers?.['retry-after'] ?? null, Date.now()) : undefined;
 }
 
 /** Tells whether the connection was refused, or its host not found: then no byte of the request was sent. */
