@@ -21,7 +21,7 @@ import type { Config } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { confirmReplicated } from './durability.ts';
-import type { AfterCommit } from './handler.ts';
+import { type AfterCommit, isRefusalStatus } from './handler.ts';
 import { loggedKey, type ResolvedKey } from './identity.ts';
 import { isPassedOn } from './kept.ts';
 import type { ErrorContext } from './log.ts';
@@ -213,7 +213,8 @@ export function refusalFromError<T>(error: unknown, where: FailureContext): Run<
   if (isPassedOn(error)) {
     // In phases a worker goes on with the key.
     const code = during === 'phases' ? 'deferred' : error.code;
-    const { told, status, retryAfterMs = code === 'deferred' ? RETRY_AFTER_MS : undefined } = error;
+    const { told, retryAfterMs = code === 'deferred' ? RETRY_AFTER_MS : undefined } = error;
+    const status = isRefusalStatus(error.status) ? error.status : undefined;
     return { outcome: refuse(code, { executed, ...told, retryAfterMs, ...keys }), status, thrown: error };
   }
   const code = codeOf(error, where);

@@ -86,7 +86,7 @@ const PASSED_ON: Record<string, [End, Expected]> = {
 describe.each(Object.entries(PASSED_ON))('%s', (_, [end, { code, ...expected }]) => {
   const told = { retryAfter: null, stored: null, ...expected };
 
-  test('in one transaction it is passed on, rolls back, and the key is free', async () => {
+  test('R5 in one transaction it is passed on, rolls back, and the key is free', async () => {
     const { key, post, errors, written } = serving('plain', end);
     expect(await post()).toMatchObject(told);
     expect([await rowOf(key), await written()]).toEqual([undefined, 0]);
@@ -114,7 +114,7 @@ describe.each(Object.entries(PASSED_ON))('%s', (_, [end, { code, ...expected }])
     expect(await written()).toBe(1);
   });
 
-  test('behind a charge it is kept whatever it is, and reported', async () => {
+  test('R5 behind a charge it is kept whatever it is, and reported', async () => {
     const { key, post, errors } = serving('behind', end);
     const isRefusal = expected.retryAfter !== undefined && /^defer/.test(_);
     const status = isRefusal ? 422 : expected.status;
@@ -181,6 +181,7 @@ describe('in a step', () => {
   const ends: [string, End, number][] = [
     ['defer', ({ defer }) => defer('busy'), 503],
     ['a thrown 409', thrown(response(409)), 409],
+    ['a thrown 200', thrown(response(200)), 503],
   ];
   test.each(ends)('%s rolls the step back, and suspends the key', async (_, end, status) => {
     const { key, post, written } = serving('before', end, { inStep: true });
