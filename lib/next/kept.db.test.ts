@@ -46,9 +46,9 @@ function serving(way: Way, first: End, { keep, inStep = false }: How = {}, times
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
       body: '{}',
     };
-    const { status, headers, ...response } = await handler(new Request('https://shop.test/api/orders', init));
-    const [retryAfter, stored] = [headers.get('retry-after'), headers.get('idempotency-status')];
-    return { status, retryAfter, stored, ...response };
+    const answer = await handler(new Request('https://shop.test/api/orders', init));
+    const [retryAfter, stored] = [answer.headers.get('retry-after'), answer.headers.get('idempotency-status')];
+    return { status: answer.status, retryAfter, stored, body: await answer.text() };
   };
   return { key, pay, idempotency, errors, post, written: () => effects(database.client, key) };
 }
@@ -131,6 +131,13 @@ test('defer says why, when and in which words; in phases, too, where a worker wa
   const told = { code: 'deferred', reason: 'locked', message: 'Somebody else has it.', retryAfterMs: 60_000 };
   const { key, pay } = serving('plain', put);
   expect(await pay.execute({ key, payload: {} })).toMatchObject({ ...told, executed: false });
+  expect(JSON.parse((await serving('plain', put).post()).body)).toMatchObject({
+    code: 'deferred',
+    reason: 'locked',
+    detail: told.message,
+    retry: 'same-key',
+    executed: false,
+  });
   const phased = serving('before', put);
   expect(await phased.pay.execute({ key: phased.key, payload: {} })).toMatchObject({ ...told, executed: 'unknown' });
   const row = await rowOf(phased.key);
@@ -148,6 +155,17 @@ test('a worker that meets one reports nothing, and comes again', async () => {
   await expire(key);
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
   expect(errors).toEqual([]);
+});
+
+test('what a function makes of a call that has ended its run is no answer, so it is not passed on', async () => {
+  const pay = kit(database.client)
+    .operation({ name: 'pay', schema: anything })
+    .phases(async ({ foreign, key }) => {
+      provider.faults = ['refused'];
+      await foreign('charge', provider.call(key, { maxTries: 1 })).catch(() => {});
+      return response(429) as never;
+    });
+  expect(await pay.execute({ key: freshKey(), payload: {} })).toMatchObject({ code: 'unavailable' });
 });
 
 describe('`fail` is for good', () => {
