@@ -263,7 +263,10 @@ type Asking<Q extends Questions> = {
     : never;
 };
 
-/** Makes functions of the port of questions: they are asked outside of any transaction of the user's. */
+/**
+ * Makes functions of the port of questions, by their names there: they are asked outside of any transaction of the user's. Each file
+ * of statements exports its own in one table.
+ */
 export const askingBy =
   (db: Db) =>
   <Q extends Questions>(questions: Q, options?: AskOptions) =>

@@ -220,5 +220,4 @@ const markUnknown: Asked<Leases<never>, 'markUnknown'> = async (db, held, how) =
   return toKeyRow(assertHeld(await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...values), held));
 };
 
-/** What `Leases` asks of the key's row alone. */
 export const leaseQuestions = { takeOver, takeDue, suspend, postpone, markUnknown };

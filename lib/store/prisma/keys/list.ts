@@ -266,5 +266,4 @@ SELECT operation, count(*)::int AS count, count(*) FILTER (WHERE is_doubtful)::i
 const flagUnlisted: Asked<Oversight, 'flagUnlisted'> = async (db, listed, { overdueMs, why }) =>
   await db.$queryRawUnsafe(FLAG_UNLISTED, listed, overdueMs, why);
 
-/** What looks through many keys, and may take long. */
 export const listQuestions = { list, flagUnlisted };

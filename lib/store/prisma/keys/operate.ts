@@ -202,5 +202,4 @@ export const reapAudit: Asked<Oversight, 'reapAudit'> = async (db, retentionMs, 
   return reaped.count;
 };
 
-/** What people do to one key, and the record of it. */
 export const actQuestions = { retryNow, release, forget, acknowledge, record, audit };

@@ -108,5 +108,4 @@ const resolve: Asked<Port, 'resolve'> = async (db, held, leaseMs, { name, result
   return { ...held, state: 'in_progress', fencingToken: assertHeld(rows, held).fencingToken };
 };
 
-/** What `Leases` asks about steps. */
 export const stepQuestions = { startForeign, recordCapture, finishForeign, recordNotExecuted, resolve };

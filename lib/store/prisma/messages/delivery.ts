@@ -143,5 +143,4 @@ export function truncate(error: string): string {
   return Array.from(error.replaceAll('\0', '')).slice(0, 300).join('');
 }
 
-/** What a relay asks. */
 export const deliveryQuestions = { takeHeads, markDelivered, postponeDelivery, giveUp, giveBack };

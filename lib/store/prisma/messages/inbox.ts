@@ -208,5 +208,4 @@ const giveBack: Asked<Inbox, 'giveBack'> = async (db, { source, eventId, attempt
   await db.$queryRawUnsafe(GIVE_BACK, source, eventId, attempts);
 };
 
-/** What a reception asks besides its transaction. */
 export const receptionQuestions = { recordFailure, recordMismatch, takeFailed, giveBack };

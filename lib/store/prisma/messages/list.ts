@@ -103,6 +103,5 @@ async function recordsOf(db: RawQueries, box: string, eventId: string, peer: str
   return await db.$queryRawUnsafe<MessageRecord[]>(RECORDS, box, eventId, peer);
 }
 
-/** What is read of the outbox and the inbox, but for their lists. */
 export const sentQuestions = { stops: listStops, find: findEvent, open: openSent };
 export const receivedQuestions = { find: findReceivedEvent, open: openReceived };

@@ -85,5 +85,4 @@ const resume: Asked<Outbox, 'resume'> = async (db, destination, actor) =>
 export const requeueReceived: Asked<InboxStore<never>, 'requeue'> = async (db, source, eventId, actor) =>
   (await countChanged(db, REQUEUE_RECEIVED, source, eventId, actor)) > 0;
 
-/** What a person does to the outbox; `abandon` may take long. */
 export const sentActQuestions = { requeue, skip, resume };
