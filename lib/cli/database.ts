@@ -3,29 +3,6 @@ import { errorLine } from '../core/printable.ts';
 import { endWithin } from '../worker/pool.ts';
 import { CliError } from './command.ts';
 
-/**
- * Opens a connection of our own, for one command. Whoever opens it closes it.
- *
- * @param from where the address was said, for the fix
- */
-async function openDatabase(url: string, from = 'DATABASE_URL'): Promise<pg.Client> {
-  assertAddress(url, from);
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: 15_000, // a starved process needs some itself
-    query_timeout: 15_000,
-    application_name: 'oncekit',
-  });
-  client.on('error', () => {}); // said by the query that needs it
-  try {
-    await client.connect();
-  } catch (error) {
-    await endWithin(client);
-    throw new CliError(`No database answers at ${withoutPassword(url)}: ${errorLine(error)}.`, fixFor(error, from));
-  }
-  return client;
-}
-
 /** Parameters of an address whose value may have an `@`. */
 const WITH_AT = 'user|password|host|options|(?:fallback_)?application_name|ssl\\w+';
 
@@ -62,14 +39,28 @@ function assertAddress(url: string, from: string): void {
   );
 }
 
-/** Opens a connection as `openDatabase` does, and closes it behind the work. */
+/**
+ * Does the work on a connection of our own, which it closes behind it.
+ *
+ * @param from where the address was said, for the fix
+ */
 export async function withDatabase<Result>(
   url: string,
   work: (sql: pg.Client) => Promise<Result>,
-  from?: string,
+  from = 'DATABASE_URL',
 ): Promise<Result> {
-  const sql = await openDatabase(url, from);
+  assertAddress(url, from);
+  const sql = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 15_000, // a starved process needs some itself
+    query_timeout: 15_000,
+    application_name: 'oncekit',
+  });
+  sql.on('error', () => {}); // said by the query that needs it
   try {
+    await sql.connect().catch((error) => {
+      throw new CliError(`No database answers at ${withoutPassword(url)}: ${errorLine(error)}.`, fixFor(error, from));
+    });
     return await work(sql);
   } finally {
     await endWithin(sql);

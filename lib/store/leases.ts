@@ -173,7 +173,7 @@ export interface HeldKey extends Readonly<Pick<KeyRow, 'fencingToken' | 'schemaV
 }
 
 /** The open keys of one operation in one state. Of those that are settled, all are flagged for a person. */
-export interface OpenCount {
+interface OpenCount {
   operation: string;
   state: KeyState;
   count: number;

@@ -46,8 +46,10 @@ export function filesBelow(tree: FileTree, folder: string, ending: RegExp): stri
   });
 }
 
+export type SourceFile = { file: string; text: string };
+
 /** Every file of code of an app that is no test, with its text. */
-export function sourceFiles(tree: FileTree): { file: string; text: string }[] {
+export function sourceFiles(tree: FileTree): SourceFile[] {
   return filesBelow(tree, '', SOURCE_FILE).map((file) => ({ file, text: tree.read(file) ?? '' }));
 }
 

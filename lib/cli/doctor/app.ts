@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../core/errors.ts';
 import { assertScope } from '../../core/scope.ts';
 import { settleWithin } from '../../core/wait.ts';
 import type { SetUp } from '../../engine/config.ts';
-import { type FileTree, sourceFiles } from '../app/file-tree.ts';
+import { type FileTree, type SourceFile, sourceFiles } from '../app/file-tree.ts';
 import { readImportGraph } from '../app/import-graph.ts';
 import type { LoadedApp } from '../app/loader.ts';
 import { BOXES, unexportedBox } from '../app/messaging-modules.ts';
@@ -10,7 +10,7 @@ import { type App, fileOf, findApp, type ModulePaths } from '../app/next-app.ts'
 import { blanked, callAt, endOf, lineAt, withoutComments } from '../app/source-text.ts';
 import { CliError } from '../command.ts';
 import { checkNamed, type Finding } from './finding.ts';
-import { checkNames, checkOperations, checkRoutes, type Source } from './routes.ts';
+import { checkNames, checkOperations, checkRoutes } from './routes.ts';
 import { readWindow, type Window } from './window.ts';
 
 /** The findings about the app's files, and the facts that later checks need. */
@@ -63,7 +63,7 @@ export async function checkApp(tree: FileTree, given: ModulePaths, load: () => P
     facts.window = readWindow(source) ?? 'unreadable';
     const { sources, running } = readSources(tree, [`${app.router}/`, file, listedIn]);
     facts.hasCronRoute = sources.some(({ text }) => /\bcronRoute\s*\(/.test(text));
-    facts.oncePerIn = running.filter(({ text }) => /\boncePer\s*[:,(}]/.test(text)).map(({ name }) => name);
+    facts.oncePerIn = running.filter(({ text }) => /\boncePer\s*[:,(}]/.test(text)).map((each) => each.file);
     const twice = checkNames(running);
     if (twice) return { ...facts, findings: [twice] };
     const loaded = await load();
@@ -88,12 +88,12 @@ export async function checkApp(tree: FileTree, given: ModulePaths, load: () => P
 }
 
 /** Every file of the app, and of them those that the roots import: what is only there, such as an example, defines nothing. */
-function readSources(tree: FileTree, roots: readonly string[]): { sources: Source[]; running: Source[] } {
+function readSources(tree: FileTree, roots: readonly string[]): { sources: SourceFile[]; running: SourceFile[] } {
   const graph = readImportGraph(tree);
-  const sources = [...graph.texts].map(([name, text]) => ({ name, text }));
-  const reached = new Set(sources.flatMap(({ name }) => (roots.some((root) => name.startsWith(root)) ? name : [])));
+  const sources = [...graph.texts].map(([file, text]) => ({ file, text }));
+  const reached = new Set(sources.flatMap(({ file }) => (roots.some((root) => file.startsWith(root)) ? file : [])));
   for (const name of reached) for (const next of graph.files(name)) reached.add(next);
-  return { sources, running: sources.filter(({ name }) => reached.has(name)) };
+  return { sources, running: sources.filter(({ file }) => reached.has(file)) };
 }
 
 function checkMessaging(tree: FileTree): Finding[] {

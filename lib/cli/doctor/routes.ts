@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { FileTree } from '../app/file-tree.ts';
+import type { FileTree, SourceFile } from '../app/file-tree.ts';
 import type { LoadedApp } from '../app/loader.ts';
 import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
 import { blanked, callAt, endOf, lineAt, withoutComments } from '../app/source-text.ts';
@@ -9,18 +9,18 @@ import { checkNamed, type Finding } from './finding.ts';
 const DEFAULT_PATH = '/api/idempotency';
 
 /** Where the kit's routes are, and whether they are asked there: by forms, and by the clock of the host, which calls passes. */
-export function checkRoutes(sources: Source[], tree: FileTree, router: string, loaded: LoadedApp) {
-  const routes = sources.filter(({ name }) => /(^|\/)route\.[jt]sx?$/.test(name));
+export function checkRoutes(sources: SourceFile[], tree: FileTree, router: string, loaded: LoadedApp) {
+  const routes = sources.filter(({ file }) => /(^|\/)route\.[jt]sx?$/.test(file));
   const status = routes.find(({ text }) => /\bstatusRoute\s*\(/.test(text));
   const cron = routes.find(({ text }) => /\bcronRoute\s*\(/.test(text));
   const basePath = readBasePath(tree);
-  const cronPath = cron && basePath !== undefined ? `${basePath}${pathOf(cron.name, router)}` : undefined;
+  const cronPath = cron && basePath !== undefined ? `${basePath}${pathOf(cron.file, router)}` : undefined;
   const calls = cronCalls(tree, cronPath);
   const findings = [checkStatus(status, sources, router, basePath), checkCron(cron, tree, loaded, calls)];
   return { findings, called: calls.called };
 }
 
-function checkStatus(route: Source | undefined, sources: Source[], router: string, basePath?: string): Finding {
+function checkStatus(route: SourceFile | undefined, sources: SourceFile[], router: string, basePath?: string): Finding {
   const check = checkNamed('Status route');
   if (!route) {
     return check.problem('There is none: a form whose answer was lost cannot ask for it.', 'npx oncekit init');
@@ -28,16 +28,16 @@ function checkStatus(route: Source | undefined, sources: Source[], router: strin
   const missing = ['GET', 'DELETE'].find((method) => !new RegExp(`\\bexport\\b[^;]*\\b${method}\\b`).test(route.text));
   if (missing) {
     return check.problem(
-      `${route.name} exports no ${missing}: a form can ${missing === 'GET' ? 'ask for no answer' : 'give no key up'}.`,
+      `${route.file} exports no ${missing}: a form can ${missing === 'GET' ? 'ask for no answer' : 'give no key up'}.`,
       'Write there: export const { GET, DELETE } = statusRoute(operations);',
     );
   }
-  const at = pathOf(route.name, router);
+  const at = pathOf(route.file, router);
   // A base path that is worked out elsewhere is not known here, and neither is an address that is not written out.
-  if (basePath === undefined) return check.ok(`${route.name} answers.`);
-  const asked = sources.flatMap(({ name, text }) =>
+  if (basePath === undefined) return check.ok(`${route.file} answers.`);
+  const asked = sources.flatMap(({ file, text }) =>
     [...text.matchAll(/\bstatusUrl\s*(?:=|:)\s*\{?\s*(['"`])([^'"`$]*)\1/g)].map(({ index, 2: url = '' }) => ({
-      place: `${name}:${lineAt(text, index)}`,
+      place: `${file}:${lineAt(text, index)}`,
       url,
     })),
   );
@@ -53,11 +53,11 @@ function checkStatus(route: Source | undefined, sources: Source[], router: strin
   }
   if (at !== DEFAULT_PATH && asked.length === 0 && !sources.some(({ text }) => /\bstatusUrl\b/.test(text))) {
     return check.problem(
-      `${route.name} answers at ${right}, and forms ask at ${basePath}${DEFAULT_PATH}.`,
+      `${route.file} answers at ${right}, and forms ask at ${basePath}${DEFAULT_PATH}.`,
       `Move it to ${router}${DEFAULT_PATH}/[operation]/[key]/route.ts.`,
     );
   }
-  return check.ok(`${route.name} answers${basePath ? `, under ${basePath}` : ''}.`);
+  return check.ok(`${route.file} answers${basePath ? `, under ${basePath}` : ''}.`);
 }
 
 /** The path under which Next serves a route, without the segments in brackets at its end. */
@@ -92,7 +92,7 @@ function cronCalls(tree: FileTree, cronPath: string | undefined) {
 }
 
 function checkCron(
-  route: Source | undefined,
+  route: SourceFile | undefined,
   tree: FileTree,
   loaded: LoadedApp,
   { called, misled }: ReturnType<typeof cronCalls>,
@@ -101,7 +101,7 @@ function checkCron(
   if (!route) return check.ok('There is none. Where a worker runs, none is needed.');
   if (!/\bsecret\b/.test(callAt(route.text, 'cronRoute') ?? '')) {
     return check.problem(
-      `${route.name} has no secret, so it stays closed.`,
+      `${route.file} has no secret, so it stays closed.`,
       'Write there: cronRoute(idempotency, { secret: process.env.CRON_SECRET })',
     );
   }
@@ -114,11 +114,11 @@ function checkCron(
   const lacking = drivesKeysAlone(route.text) ? BOXES.filter((box) => loaded[box]) : [];
   if (lacking.length > 0) {
     return check.warning(
-      `${route.name} is given no ${lacking.join(' and no ')}: where no worker runs, its events wait for ever.`,
+      `${route.file} is given no ${lacking.join(' and no ')}: where no worker runs, its events wait for ever.`,
       `Import ${lacking.map((box) => `${box}${fromWhere(tree, box)}`).join(' and ')} there, and write: cronRoute({ ...idempotency, ${lacking.join(', ')} }, { secret: process.env.CRON_SECRET })`,
     );
   }
-  return check.ok(`${route.name}${called.length > 0 ? ', called by vercel.json' : ''}.`);
+  return check.ok(`${route.file}${called.length > 0 ? ', called by vercel.json' : ''}.`);
 }
 
 function fromWhere(tree: FileTree, box: Box): string {
@@ -126,21 +126,15 @@ function fromWhere(tree: FileTree, box: Box): string {
   return file ? ` of ${file}` : '';
 }
 
-/** A file of the app, without its comments. */
-export interface Source {
-  name: string;
-  text: string;
-}
-
 /**
  * Two definitions of one name, as far as files tell: of two forms one would be given the other's answers. Undefined where
  * there are none. Asked before the app is loaded, which the kit refuses then.
  */
-export function checkNames(sources: Source[]): Finding | undefined {
+export function checkNames(sources: SourceFile[]): Finding | undefined {
   const first = new Map<string, string>();
-  for (const { name, text } of sources) {
+  for (const { file, text } of sources) {
     for (const { index, operation } of definedIn(text)) {
-      const place = `${name}:${lineAt(text, index)}`;
+      const place = `${file}:${lineAt(text, index)}`;
       const other = first.get(operation);
       if (other) {
         return checkNamed('Operations').problem(
@@ -155,7 +149,7 @@ export function checkNames(sources: Source[]): Finding | undefined {
 }
 
 /** A form asks the status route what became of its key: one whose operation is not listed there never learns it. */
-export function checkOperations(sources: Source[], { operations }: LoadedApp, listedIn: string): Finding {
+export function checkOperations(sources: SourceFile[], { operations }: LoadedApp, listedIn: string): Finding {
   const check = checkNamed('Operations');
   const listed = new Set(operations.map(({ name }) => name));
   const twice = operations.find((each) => operations.some((other) => other !== each && other.name === each.name));
@@ -165,7 +159,7 @@ export function checkOperations(sources: Source[], { operations }: LoadedApp, li
       'Take one of them out of the list, or give it another name.',
     );
   }
-  for (const { name, text } of sources) {
+  for (const { file, text } of sources) {
     const defined = definedIn(text);
     const renamed = [...text.matchAll(RENAMED)].flatMap(({ index, 1: by, 2: base = '', 4: operation = '' }) => {
       if (by === 'serverAction') return { index, operation };
@@ -179,7 +173,7 @@ export function checkOperations(sources: Source[], { operations }: LoadedApp, li
         ? 'no worker goes on with its keys'
         : 'its form cannot ask what became of a key, and a worker does not know it';
       return check.problem(
-        `${operation} (${name}:${lineAt(text, index)}) is not listed: ${lost}.`,
+        `${operation} (${file}:${lineAt(text, index)}) is not listed: ${lost}.`,
         `Add ${route ?? 'it'} to \`operations\` in ${listedIn}.`,
       );
     }
@@ -193,7 +187,7 @@ export function checkOperations(sources: Source[], { operations }: LoadedApp, li
 const RENAMED = /\b(serverAction|routeHandler)\s*\(\s*(\w+)\s*\.\s*as\s*\(\s*(['"`])([a-z][\w.-]*)\3/g;
 
 /** Tells whether an operation is in phases, as far as files tell. */
-function isInPhases(name: string, sources: Source[]): boolean {
+function isInPhases(name: string, sources: SourceFile[]): boolean {
   const definition = new RegExp(
     `\\b${name}\\b\\s*=[^=]*?\\.\\s*operation\\b[\\s\\S]*?\\)\\s*\\.\\s*(handler|phases)\\s*\\(`,
   );

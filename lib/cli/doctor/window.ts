@@ -1,4 +1,5 @@
 import { type Duration, toMs } from '../../core/options.ts';
+import type { SetUp } from '../../engine/config.ts';
 import { epochMs, mintedAtOf, type RawRow } from '../../store/prisma/keys/read.ts';
 import { callAt, withoutComments } from '../app/source-text.ts';
 import type { Queryable } from '../database.ts';
@@ -8,10 +9,7 @@ const HOUR_MS = 3_600_000;
 const MARGIN_MS = 15 * 60_000;
 
 /** How long keys are taken, and how long their rows are kept. */
-export interface Window {
-  windowMs: number;
-  retentionMs: number;
-}
+export type Window = Pick<SetUp, 'windowMs' | 'retentionMs'>;
 
 /**
  * Reads the call of `createIdempotency`, where it has plain strings and numbers; the kit's defaults for what it

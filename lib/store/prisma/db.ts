@@ -255,9 +255,24 @@ export type Asked<Port, Name extends keyof Port> = Port[Name] extends (...args: 
   ? (db: RawQueries, ...args: Args) => Answer
   : never;
 
-/** Makes a function of the port of a question: it is asked outside of any transaction of the user's. */
+type Questions = Record<string, (db: PrismaClientLike, ...args: never[]) => Promise<unknown>>;
+
+type Asking<Q extends Questions> = {
+  [Name in keyof Q]: Q[Name] extends (db: PrismaClientLike, ...args: infer Args) => infer Answer
+    ? (...args: Args) => Answer
+    : never;
+};
+
+/**
+ * Makes functions of the port of questions, by their names there: they are asked outside of any transaction of the user's. Each file
+ * of statements exports its own in one table.
+ */
 export const askingBy =
   (db: Db) =>
-  <Args extends unknown[], T>(question: (db: PrismaClientLike, ...args: Args) => Promise<T>, options?: AskOptions) =>
-  (...args: Args): Promise<T> =>
-    db.run((queries) => question(queries, ...args), options);
+  <Q extends Questions>(questions: Q, options?: AskOptions) =>
+    Object.fromEntries(
+      Object.entries(questions).map(([name, question]) => [
+        name,
+        (...args: never[]) => db.run((queries) => question(queries, ...args), options),
+      ]),
+    ) as Asking<Q>;

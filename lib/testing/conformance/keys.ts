@@ -1,3 +1,4 @@
+import { uuidV7 } from '../../core/key.ts';
 import {
   type ConformanceCase,
   caseOf,
@@ -163,12 +164,6 @@ export const keyCases: readonly ConformanceCase[] = [
     looksAlike(used, unused);
   }),
 ];
-
-/** A UUID of version 7 (RFC 9562) that carries this time. */
-function uuidV7(at: number): string {
-  const time = at.toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${newKey().slice(15)}`;
-}
 
 /** The same status, the same headers, the same members. Lengths too, where the values have one. */
 function looksAlike(one: EndpointAnswer, other: EndpointAnswer): void {

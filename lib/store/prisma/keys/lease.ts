@@ -155,12 +155,12 @@ const TAKE_DUE = take(
   'true',
 );
 
-export const takeOver: Asked<Leases<never>, 'takeOver'> = async (db, id, leaseMs, early) => {
+const takeOver: Asked<Leases<never>, 'takeOver'> = async (db, id, leaseMs, early) => {
   const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_ONE, leaseMs, ...keyValues(id), early);
   return rows[0] && (await heldOf(db, rows[0]));
 };
 
-export const takeDue: Asked<Leases<never>, 'takeDue'> = async (db, shares, leaseMs) => {
+const takeDue: Asked<Leases<never>, 'takeDue'> = async (db, shares, leaseMs) => {
   const operations = shares.map(({ operation }) => operation);
   const limits = shares.map(({ most }) => most);
   const rows = await db.$queryRawUnsafe<Taken[]>(TAKE_DUE, leaseMs, operations, limits);
@@ -204,8 +204,8 @@ UPDATE idempotency_keys
  WHERE ${IS_HELD}
 RETURNING ${KEY_COLUMNS}`;
 
-export const suspend = puttingOff(SUSPEND);
-export const postpone = puttingOff(POSTPONE);
+const suspend = puttingOff(SUSPEND);
+const postpone = puttingOff(POSTPONE);
 
 function puttingOff(statement: string) {
   return async (db: RawQueries, held: HeldKey, { pauseMs, attentionAfterMs }: PutOff): Promise<boolean> => {
@@ -215,7 +215,9 @@ function puttingOff(statement: string) {
   };
 }
 
-export const markUnknown: Asked<Leases<never>, 'markUnknown'> = async (db, held, how) => {
+const markUnknown: Asked<Leases<never>, 'markUnknown'> = async (db, held, how) => {
   const values = [...heldValues(held), how.askAfterMs, how.attentionAfterMs];
   return toKeyRow(assertHeld(await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...values), held));
 };
+
+export const leaseQuestions = { takeOver, takeDue, suspend, postpone, markUnknown };

@@ -37,7 +37,7 @@ export const WAITS_FOR_PERSON = `(next_attempt_at IS NULL OR (state = 'in_progre
  *
  * @param ms the parameter that says how many milliseconds after its claim a key is old
  */
-export function isStuck(ms: string): string {
+function isStuck(ms: string): string {
   return `(needs_attention OR ${WAITS_FOR_PERSON} OR lease_until <= statement_timestamp()
     OR claimed_at <= statement_timestamp() - ${ms}::float8 * interval '1 ms')`;
 }
@@ -72,7 +72,7 @@ const ORDERS = {
 const COLUMNS = `${KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/\bfingerprint\b/, 'NULL AS fingerprint')}, thing`;
 
 /** Key rows in the wanted order, a page of them. */
-export const list: Asked<Oversight, 'list'> = async (db, filter) => {
+const list: Asked<Oversight, 'list'> = async (db, filter) => {
   const { text, values } = listStatement(filter);
   const rows = await db.$queryRawUnsafe<ListedRow[]>(text, ...values);
   return { rows: rows.slice(0, filter.limit).map(toListedKey), hasMore: rows.length > filter.limit };
@@ -263,5 +263,7 @@ SELECT operation, count(*)::int AS count, count(*) FILTER (WHERE is_doubtful)::i
        (array_agg(key ORDER BY next_attempt_at))[1] AS "oldestKey"
   FROM unlisted GROUP BY operation`;
 
-export const flagUnlisted: Asked<Oversight, 'flagUnlisted'> = async (db, listed, { overdueMs, why }) =>
+const flagUnlisted: Asked<Oversight, 'flagUnlisted'> = async (db, listed, { overdueMs, why }) =>
   await db.$queryRawUnsafe(FLAG_UNLISTED, listed, overdueMs, why);
+
+export const listQuestions = { list, flagUnlisted };

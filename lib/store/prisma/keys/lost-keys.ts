@@ -8,12 +8,10 @@ import { find, NOW } from './read.ts';
 
 /** `LostKeys`, on the connections of the store beside it. */
 export function lostKeysOn<Tx>(db: Db): LostKeys<Tx> {
-  const asking = askingBy(db);
   return {
-    enterLost: asking(enterLost),
+    ...askingBy(db)({ enterLost, knownEvents: findKnown }),
     announcedIn: (tx) => findAnnouncedIn(db.queriesOn(tx)),
     recordIn: (tx, act) => record(db.queriesOn(tx), act),
-    knownEvents: asking(findKnown),
   };
 }
 

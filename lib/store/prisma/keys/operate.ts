@@ -58,7 +58,7 @@ ${AUDIT}
 SELECT $1::text, $2::text, $3::text, $4::text, 'retry', $6::text, NULL FROM woken
 RETURNING 1`;
 
-export const retryNow: Asked<Leases<never>, 'retryNow'> = async (db, id, actor) =>
+const retryNow: Asked<Leases<never>, 'retryNow'> = async (db, id, actor) =>
   (await db.$queryRawUnsafe<unknown[]>(RETRY, ...keyValues(id), id.fencingToken, actor)).length > 0;
 
 // What may be done is named, so that nothing is erased that a key needs to go on, or that a person must see. And that it is
@@ -117,9 +117,9 @@ const RECORD_ERASED = `
 ${AUDIT}
 SELECT $1::text, name, '', '', 'erased', $3::text, $4::jsonb FROM unnest($2::text[]) AS name`;
 
-export const release = operating(RELEASE);
-export const forget = operating(FORGET);
-export const acknowledge = operating(ACKNOWLEDGE);
+const release = operating(RELEASE);
+const forget = operating(FORGET);
+const acknowledge = operating(ACKNOWLEDGE);
 
 function operating(statement: string) {
   return async (db: RawQueries, id: SeenRow, actor: string): Promise<ActResult> => {
@@ -190,7 +190,7 @@ export const record: Asked<Oversight, 'record'> = async (db, { type, actor, deta
   await db.$queryRawUnsafe(RECORD, tenant, principal, operation, key, type, actor, json ?? null);
 };
 
-export const audit: Asked<Oversight, 'audit'> = async (db, filter) => {
+const audit: Asked<Oversight, 'audit'> = async (db, filter) => {
   const { tenant, principal, operation, key, actor, type, limit, offset } = filter;
   const given = [tenant, principal, operation, key, actor, type].map((value) => value ?? null);
   const rows = await db.$queryRawUnsafe<AuditRecord[]>(RECORDS, ...given, limit, offset);
@@ -201,3 +201,5 @@ export const reapAudit: Asked<Oversight, 'reapAudit'> = async (db, retentionMs, 
   const [reaped] = await db.$queryRawUnsafe<[{ count: number }]>(REAP_AUDIT, retentionMs, limit);
   return reaped.count;
 };
+
+export const actQuestions = { retryNow, release, forget, acknowledge, record, audit };

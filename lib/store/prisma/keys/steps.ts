@@ -36,7 +36,7 @@ ON CONFLICT (tenant, principal, operation, key, name) DO UPDATE
  WHERE idempotency_phases.state = 'started'
 RETURNING ${STEP_COLUMNS}`;
 
-export const startForeign: Asked<Port, 'startForeign'> = async (db, held, leaseMs, call) => {
+const startForeign: Asked<Port, 'startForeign'> = async (db, held, leaseMs, call) => {
   const { name, position, derivedKey, providerKeyTtlMs = 0 } = call;
   const values = [...heldValues(held), leaseMs, name, position, call.arguments, derivedKey, providerKeyTtlMs];
   return assertHeld(await db.$queryRawUnsafe<Step[]>(START, ...values), held);
@@ -62,17 +62,17 @@ UPDATE idempotency_phases
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text AND state = 'started'
 RETURNING name`;
 
-export const recordCapture: Asked<Port, 'recordCapture'> = async (db, held, leaseMs, step) => {
+const recordCapture: Asked<Port, 'recordCapture'> = async (db, held, leaseMs, step) => {
   await sendStatement(db, writeStatement(held, leaseMs, { steps: [{ ...step, kind: 'capture' }] })).catch((error) => {
     throw isNoRowsChanged(error) ? leaseLost(held) : error;
   });
 };
 
-export const finishForeign: Asked<Port, 'finishForeign'> = async (db, held, leaseMs, { name, result }) => {
+const finishForeign: Asked<Port, 'finishForeign'> = async (db, held, leaseMs, { name, result }) => {
   assertHeld(await db.$queryRawUnsafe<unknown[]>(FINISH_FOREIGN, ...heldValues(held), leaseMs, name, result), held);
 };
 
-export const recordNotExecuted: Asked<Port, 'recordNotExecuted'> = async (db, held, leaseMs, name, said) => {
+const recordNotExecuted: Asked<Port, 'recordNotExecuted'> = async (db, held, leaseMs, name, said) => {
   const values = [...heldValues(held), leaseMs, name, said?.coversAll ?? false, said?.refusal ?? null];
   assertHeld(await db.$queryRawUnsafe<unknown[]>(RECORD_NOT_EXECUTED, ...values), held);
 };
@@ -102,8 +102,10 @@ UPDATE idempotency_phases
    AND idempotency_phases.state = 'started'
 RETURNING held.fencing_token AS "fencingToken"`;
 
-export const resolve: Asked<Port, 'resolve'> = async (db, held, leaseMs, { name, result }) => {
+const resolve: Asked<Port, 'resolve'> = async (db, held, leaseMs, { name, result }) => {
   const values = [...heldValues(held), leaseMs, name, result];
   const rows = await db.$queryRawUnsafe<{ fencingToken: number }[]>(RESOLVE, ...values);
   return { ...held, state: 'in_progress', fencingToken: assertHeld(rows, held).fencingToken };
 };
+
+export const stepQuestions = { startForeign, recordCapture, finishForeign, recordNotExecuted, resolve };

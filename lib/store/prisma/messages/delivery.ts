@@ -49,7 +49,7 @@ UPDATE outbox_deliveries d SET ${takeFor('$2')}
  WHERE d.destination = $1::text AND d.event_id IN (SELECT event_id FROM due) AND e.id = d.event_id
 RETURNING ${TAKEN_COLUMNS}`;
 
-export const takeHeads: Asked<Outbox, 'takeHeads'> = async (db, destination, leaseMs, limit, after) =>
+const takeHeads: Asked<Outbox, 'takeHeads'> = async (db, destination, leaseMs, limit, after) =>
   await db.$queryRawUnsafe(TAKE_HEADS, destination, leaseMs, limit, after);
 
 /** A delivery as its relay knows it: parameters 1 to 3, from `heldValues`. */
@@ -93,7 +93,7 @@ SELECT EXISTS (SELECT FROM done) AS marked, taken.* FROM (SELECT 1) one LEFT JOI
 
 type Marked = { marked: boolean } & (Delivery | { eventId: null });
 
-export const markDelivered: Asked<Outbox, 'markDelivered'> = async (db, taken, leaseMs) => {
+const markDelivered: Asked<Outbox, 'markDelivered'> = async (db, taken, leaseMs) => {
   const [{ marked, ...next }] = await db.$queryRawUnsafe<[Marked]>(DELIVERED, ...heldValues(taken), leaseMs);
   return { marked, next: next.eventId === null ? undefined : next };
 };
@@ -127,13 +127,13 @@ WITH stopped AS (
 INSERT INTO message_events (box, event_id, peer, type, actor)
 SELECT 'outbox', $3::varchar, destination, 'stopped', 'relay' FROM stopped`;
 
-export const postponeDelivery: Asked<Outbox, 'postponeDelivery'> = async (db, taken, pauseMs, error) =>
+const postponeDelivery: Asked<Outbox, 'postponeDelivery'> = async (db, taken, pauseMs, error) =>
   (await countChanged(db, POSTPONE, ...heldValues(taken), pauseMs, truncate(error))) > 0;
 
-export const giveUp: Asked<Outbox, 'giveUp'> = async (db, taken, as, error) =>
+const giveUp: Asked<Outbox, 'giveUp'> = async (db, taken, as, error) =>
   (await countChanged(db, GIVE_UP, ...heldValues(taken), as, truncate(error))) > 0;
 
-export const giveBack: Asked<Outbox, 'giveBack'> = async (db, taken, stop) => {
+const giveBack: Asked<Outbox, 'giveBack'> = async (db, taken, stop) => {
   if (stop !== null) await db.$queryRawUnsafe(STOP, taken.destination, truncate(stop), taken.eventId);
   return (await countChanged(db, GIVE_BACK, ...heldValues(taken))) > 0;
 };
@@ -142,3 +142,5 @@ export const giveBack: Asked<Outbox, 'giveBack'> = async (db, taken, stop) => {
 export function truncate(error: string): string {
   return Array.from(error.replaceAll('\0', '')).slice(0, 300).join('');
 }
+
+export const deliveryQuestions = { takeHeads, markDelivered, postponeDelivery, giveUp, giveBack };

@@ -188,7 +188,7 @@ UPDATE inbox_events SET attempts = attempts - 1
 
 type Inbox = InboxStore<never>;
 
-export const recordFailure: Asked<Inbox, 'recordFailure'> = async (db, event, failure) => {
+const recordFailure: Asked<Inbox, 'recordFailure'> = async (db, event, failure) => {
   const { source, eventId, payloadHash } = event;
   const { payload, pausesMs, error, taken = null } = failure;
   await db.$queryRawUnsafe(FAILED, source, eventId, payloadHash, payload, pausesMs, truncate(error), taken);
@@ -197,13 +197,15 @@ export const recordFailure: Asked<Inbox, 'recordFailure'> = async (db, event, fa
   return row;
 };
 
-export const recordMismatch: Asked<Inbox, 'recordMismatch'> = async (db, { source, eventId }) => {
+const recordMismatch: Asked<Inbox, 'recordMismatch'> = async (db, { source, eventId }) => {
   await db.$queryRawUnsafe(MISMATCHED, source, eventId);
 };
 
-export const takeFailed: Asked<Inbox, 'takeFailed'> = async (db, sources, leaseMs) =>
+const takeFailed: Asked<Inbox, 'takeFailed'> = async (db, sources, leaseMs) =>
   (await db.$queryRawUnsafe<FailedEvent[]>(TAKE_FAILED, sources, leaseMs))[0];
 
-export const giveBackFailed: Asked<Inbox, 'giveBack'> = async (db, { source, eventId, attempts }) => {
+const giveBack: Asked<Inbox, 'giveBack'> = async (db, { source, eventId, attempts }) => {
   await db.$queryRawUnsafe(GIVE_BACK, source, eventId, attempts);
 };
+
+export const receptionQuestions = { recordFailure, recordMismatch, takeFailed, giveBack };

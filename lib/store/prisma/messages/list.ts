@@ -44,7 +44,7 @@ export const listDeliveries: Asked<Outbox, 'list'> = async (db, { state, destina
 export const listReceived: Asked<Inbox, 'list'> = async (db, { state, source, limit, offset }) =>
   await db.$queryRawUnsafe(RECEIVED, state ?? null, source ?? null, limit, offset);
 
-export const listStops: Asked<Outbox, 'stops'> = async (db) => await db.$queryRawUnsafe(STOPS);
+const listStops: Asked<Outbox, 'stops'> = async (db) => await db.$queryRawUnsafe(STOPS);
 
 const EVENT = `
 SELECT id AS "eventId", aggregate, sequence::float8 AS sequence, type, payload, headers, derived_key AS "derivedKey",
@@ -81,24 +81,27 @@ SELECT source AS peer, state, count(*)::int AS count, min(received_at) AS "oldes
  WHERE state IN ('failed', 'dead')
  GROUP BY 1, 2 ORDER BY 1, 2`;
 
-export const findEvent: Asked<Outbox, 'find'> = async (db, eventId) => {
+const findEvent: Asked<Outbox, 'find'> = async (db, eventId) => {
   const [event] = await db.$queryRawUnsafe<Omit<FoundEvent, 'deliveries' | 'records'>[]>(EVENT, eventId);
   if (!event) return undefined;
   const deliveries = await db.$queryRawUnsafe<FoundDelivery[]>(DELIVERIES_OF, eventId);
   return { ...event, deliveries, records: await recordsOf(db, 'outbox', eventId, null) };
 };
 
-export const findReceivedEvent: Asked<Inbox, 'find'> = async (db, source, eventId) => {
+const findReceivedEvent: Asked<Inbox, 'find'> = async (db, source, eventId) => {
   const row = await findReceived(db, { source, eventId });
   if (!row) return undefined;
   const [kept] = await db.$queryRawUnsafe<{ payload: string | null }[]>(PAYLOAD, source, eventId);
   return { ...row, payload: kept?.payload ?? null, records: await recordsOf(db, 'inbox', eventId, source) };
 };
 
-export const openSent: Asked<Outbox, 'open'> = async (db) => await db.$queryRawUnsafe(OPEN_SENT);
+const openSent: Asked<Outbox, 'open'> = async (db) => await db.$queryRawUnsafe(OPEN_SENT);
 
-export const openReceived: Asked<Inbox, 'open'> = async (db) => await db.$queryRawUnsafe(OPEN_RECEIVED);
+const openReceived: Asked<Inbox, 'open'> = async (db) => await db.$queryRawUnsafe(OPEN_RECEIVED);
 
 async function recordsOf(db: RawQueries, box: string, eventId: string, peer: string | null): Promise<MessageRecord[]> {
   return await db.$queryRawUnsafe<MessageRecord[]>(RECORDS, box, eventId, peer);
 }
+
+export const sentQuestions = { stops: listStops, find: findEvent, open: openSent };
+export const receivedQuestions = { find: findReceivedEvent, open: openReceived };

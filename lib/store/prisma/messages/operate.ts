@@ -70,17 +70,19 @@ export async function countChanged(db: RawQueries, statement: string, ...values:
 
 type Outbox = OutboxStore<never>;
 
-export const requeue: Asked<Outbox, 'requeue'> = (db, destination, eventId, actor, settledAt) =>
+const requeue: Asked<Outbox, 'requeue'> = (db, destination, eventId, actor, settledAt) =>
   countChanged(db, REQUEUE, destination, eventId, actor, settledAt?.toISOString() ?? null);
 
-export const skip: Asked<Outbox, 'skip'> = async (db, destination, eventId, actor, settledAt) =>
+const skip: Asked<Outbox, 'skip'> = async (db, destination, eventId, actor, settledAt) =>
   (await countChanged(db, SKIP, destination, eventId, actor, settledAt?.toISOString() ?? null)) > 0;
 
 export const abandon: Asked<Outbox, 'abandon'> = (db, destination, actor) =>
   countChanged(db, ABANDON, destination, actor);
 
-export const resume: Asked<Outbox, 'resume'> = async (db, destination, actor) =>
+const resume: Asked<Outbox, 'resume'> = async (db, destination, actor) =>
   (await countChanged(db, RESUME, destination, actor)) > 0;
 
 export const requeueReceived: Asked<InboxStore<never>, 'requeue'> = async (db, source, eventId, actor) =>
   (await countChanged(db, REQUEUE_RECEIVED, source, eventId, actor)) > 0;
+
+export const sentActQuestions = { requeue, skip, resume };

@@ -4,18 +4,10 @@ import { assertTransaction, type PrismaClientLike, type RawQueries, type Transac
 import { type AskOptions, askingBy, Db } from '../db.ts';
 import type { Tables } from '../tables.ts';
 import { BATCH_MS } from '../timeouts.ts';
-import { giveBack, giveUp, markDelivered, postponeDelivery, takeHeads } from './delivery.ts';
-import { giveBackFailed, receive, recordFailure, recordMismatch, takeFailed } from './inbox.ts';
-import {
-  findEvent,
-  findReceivedEvent,
-  listDeliveries,
-  listReceived,
-  listStops,
-  openReceived,
-  openSent,
-} from './list.ts';
-import { abandon, requeue, requeueReceived, resume, skip } from './operate.ts';
+import { deliveryQuestions } from './delivery.ts';
+import { receive, receptionQuestions } from './inbox.ts';
+import { listDeliveries, listReceived, receivedQuestions, sentQuestions } from './list.ts';
+import { abandon, requeueReceived, sentActQuestions } from './operate.ts';
 import { insertEvent } from './outbox.ts';
 import { reapReceived, reapRecords, reapSent } from './reap.ts';
 
@@ -45,20 +37,8 @@ export function outboxOn(db: Db): OutboxStore<RawQueries> {
       assertTransaction(tx, 'An event is written by the transaction of its effect. Give `enqueue` its `tx`.');
       return await insertEvent(db.queriesOn(tx), event); // the caller's transaction, and so the caller's error
     },
-    takeHeads: asking(takeHeads),
-    markDelivered: asking(markDelivered),
-    postponeDelivery: asking(postponeDelivery),
-    giveUp: asking(giveUp),
-    giveBack: asking(giveBack),
-    requeue: asking(requeue),
-    skip: asking(skip),
-    abandon: asking(abandon, BATCH),
-    resume: asking(resume),
-    stops: asking(listStops),
-    list: asking(listDeliveries, BATCH),
-    find: asking(findEvent),
-    open: asking(openSent),
-    reap: asking(reapSent, BATCH),
+    ...asking({ ...deliveryQuestions, ...sentQuestions, ...sentActQuestions }),
+    ...asking({ list: listDeliveries, abandon, reap: reapSent }, BATCH),
     reapRecords: (limit) => db.run((queries) => reapRecords(queries, 'outbox', limit), BATCH),
   };
 }
@@ -68,15 +48,8 @@ export function inboxOn<Tx>(db: Db): InboxStore<Tx> {
   return {
     // A transaction of its own, also where a handler receives.
     receive: (event, run, how) => outside(() => receive(db, event, run, how)),
-    recordFailure: asking(recordFailure),
-    recordMismatch: asking(recordMismatch),
-    takeFailed: asking(takeFailed),
-    giveBack: asking(giveBackFailed),
-    requeue: asking(requeueReceived),
-    list: asking(listReceived, BATCH),
-    find: asking(findReceivedEvent),
-    open: asking(openReceived),
-    reap: asking(reapReceived, BATCH),
+    ...asking({ ...receptionQuestions, ...receivedQuestions, requeue: requeueReceived }),
+    ...asking({ list: listReceived, reap: reapReceived }, BATCH),
     reapRecords: (limit) => db.run((queries) => reapRecords(queries, 'inbox', limit), BATCH),
   };
 }
