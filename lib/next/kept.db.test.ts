@@ -54,8 +54,8 @@ function serving(way: Way, first: End, { keep, inStep = false }: How = {}, times
 }
 
 const response = (status: number, headers: HeadersInit = {}) => new Response('as it is', { status, headers });
-const thrown = (made: Response) => () => {
-  throw made;
+const thrown = (make: () => Response) => () => {
+  throw make();
 };
 
 interface Expected {
@@ -72,10 +72,10 @@ const PASSED_ON: Record<string, [End, Expected]> = {
   'a returned 423': [() => response(423), { status: 423, code: 'deferred' }],
   'a returned 425': [() => response(425), { status: 425, code: 'deferred' }],
   'a returned 503': [() => response(503, { 'Retry-After': '9' }), { status: 503, retryAfter: '9', code: 'internal' }],
-  'a thrown 404': [thrown(response(404)), { status: 404, code: 'not_kept' }],
-  'a thrown 200': [thrown(response(200)), { status: 200, code: 'not_kept' }],
-  'a thrown 429': [thrown(response(429)), { status: 429, code: 'deferred' }],
-  'a thrown 502': [thrown(response(502)), { status: 502, code: 'internal' }],
+  'a thrown 404': [thrown(() => response(404)), { status: 404, code: 'not_kept' }],
+  'a thrown 200': [thrown(() => response(200)), { status: 200, code: 'not_kept' }],
+  'a thrown 429': [thrown(() => response(429)), { status: 429, code: 'deferred' }],
+  'a thrown 502': [thrown(() => response(502)), { status: 502, code: 'internal' }],
   defer: [({ defer }) => defer('busy'), { status: 503, retryAfter: '1', code: 'deferred' }],
   'defer, and when': [
     ({ defer }) => defer('locked', { status: 423, retryAfterMs: 5000, message: 'Somebody else has it.' }),
@@ -198,8 +198,8 @@ describe('`fail` is for good', () => {
 describe('in a step', () => {
   const ends: [string, End, number][] = [
     ['defer', ({ defer }) => defer('busy'), 503],
-    ['a thrown 409', thrown(response(409)), 409],
-    ['a thrown 200', thrown(response(200)), 503],
+    ['a thrown 409', thrown(() => response(409)), 409],
+    ['a thrown 200', thrown(() => response(200)), 503],
   ];
   test.each(ends)('%s rolls the step back, and suspends the key', async (_, end, status) => {
     const { key, post, written } = serving('before', end, { inStep: true });
@@ -211,7 +211,11 @@ describe('in a step', () => {
   test('behind a charge defer is a refusal, and a thrown Response an error, for the key goes on', async () => {
     const put = serving('behind', ({ defer }) => defer('busy'), { inStep: true });
     expect(await put.post()).toMatchObject({ status: 422, stored: 'stored' });
-    const { key, post, errors } = serving('behind', thrown(response(409)), { inStep: true });
+    const { key, post, errors } = serving(
+      'behind',
+      thrown(() => response(409)),
+      { inStep: true },
+    );
     expect(await post()).toMatchObject({ status: 500, stored: null });
     expect(errors).toMatchObject([{ name: 'ConfigurationError', existing: 'a thrown Response' }]);
     expect((await rowOf(key))?.state).toBe('in_progress');
@@ -252,7 +256,7 @@ describe('keep', () => {
       status: 429,
       stored: 'stored',
     });
-    for (const end of [() => response(503), thrown(response(404)), (({ defer }) => defer('busy')) as End]) {
+    for (const end of [() => response(503), thrown(() => response(404)), (({ defer }) => defer('busy')) as End]) {
       expect(await serving('plain', end, { keep }).post()).toMatchObject({ stored: null });
     }
   });
