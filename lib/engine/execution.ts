@@ -147,24 +147,21 @@ async function joinFlight<Tx, T>(call: Call<Tx>, flight: Flight, waitMs: number)
   // With another payload there is no more to wait for once the flight's row is there.
   const ended = await flight.join(waitMs, { untilRow: differs });
   if (!ended) return flight.hasRow && differs ? refuseMismatch(call) : refuseInFlight(call);
-  // The flight has met the key that holds its thing, and has left no row. Another payload may be about another thing.
-  if (differs && 'row' in ended && isOfOtherKey(ended.row, call.id)) return undefined;
-  return mayDoBetter(call, flight, { ended, differs }) ? undefined : await answerFrom<Tx, T>(call, ended);
+  // The flight has left no row, for it was rolled back, or met the key that holds its thing. Another payload may fare otherwise.
+  if (differs && (ended.kind === 'rolled_back' || ('row' in ended && isOfOtherKey(ended.row, call.id))))
+    return undefined;
+  return mayDoBetter(call, flight, ended) ? undefined : await answerFrom<Tx, T>(call, ended);
 }
 
 /** Tells whether a call may do better than the flight that it joined: not where that flight's fate would be its own. */
-function mayDoBetter<Tx>(
-  call: Call<Tx>,
-  { startedBy: first }: Flight,
-  { ended, differs }: { ended: FlightResult; differs: boolean },
-): boolean {
+function mayDoBetter<Tx>(call: Call<Tx>, { startedBy: first }: Flight, ended: FlightResult): boolean {
   switch (ended.kind) {
     case 'in_doubt':
       return true;
     case 'locked': // it waited for another process, as this call would: only a more patient one may do better
       return first.waitMs < call.waitMs;
     case 'rolled_back':
-      return (ended.why === 'error' && (differs || !isPassedOn(ended.error))) || first.deadline < call.deadline;
+      return (ended.why === 'error' && !isPassedOn(ended.error)) || first.deadline < call.deadline;
     case 'suspended': // what it has finished stands, and a call that has more time goes on from there
       return first.deadline < call.deadline || first.signal?.aborted === true;
     default:
