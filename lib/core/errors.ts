@@ -26,9 +26,10 @@ export class IdempotencyError extends Error {
   }
 }
 
-/** How long an error of ours asks to wait, in milliseconds; 0 where it does not. */
+/** How long an error asks to wait, in milliseconds; 0 where it does not. By its shape: a bundler may give an adapter a copy of a class. */
 export function retryAfterOf(error: unknown): number {
-  return (error instanceof IdempotencyError && error.retryAfterMs) || 0;
+  const { retryAfterMs } = (error ?? {}) as { retryAfterMs?: unknown };
+  return typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : 0;
 }
 
 /** The kit was set up wrongly. Thrown where it is set up, or at first use; never a value. */

@@ -23,7 +23,7 @@ import type { ExecuteRequest } from './definition.ts';
 import { confirmReplicated } from './durability.ts';
 import { type AfterCommit, isRefusalStatus } from './handler.ts';
 import { loggedKey, type ResolvedKey } from './identity.ts';
-import { isPassedOn } from './kept.ts';
+import { isFinal, isPassedOn } from './kept.ts';
 import type { ErrorContext } from './log.ts';
 import { isOfOtherKey, isTheirs } from './thing.ts';
 
@@ -211,10 +211,11 @@ export function refusalFromError<T>(error: unknown, where: FailureContext): Run<
     return { outcome: refuse('internal', { executed, ...keys }), thrown: error };
   }
   if (isPassedOn(error)) {
-    // In phases a worker goes on with the key.
-    const code = during === 'phases' ? 'deferred' : error.code;
+    // In phases a worker goes on with the key, so nothing is told that would be an end.
+    const isOpen = during === 'phases';
+    const code = isOpen ? 'deferred' : error.code;
     const { told, retryAfterMs = code === 'deferred' ? RETRY_AFTER_MS : undefined } = error;
-    const status = isRefusalStatus(error.status) ? error.status : undefined;
+    const status = isRefusalStatus(error.status) && !(isOpen && isFinal(error.status)) ? error.status : undefined;
     return { outcome: refuse(code, { executed, ...told, retryAfterMs, ...keys }), status, thrown: error };
   }
   const code = codeOf(error, where);

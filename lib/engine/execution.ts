@@ -112,7 +112,8 @@ async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, in
   if (run.outcome.ok) return run;
   // The first execution stands, whatever has become of this one.
   const executed = executedBy('answer');
-  const isRolledBack = run.outcome.code === 'result_too_large'; // which is no news of the first one
+  // Which is no news of the first one.
+  const isRolledBack = run.outcome.code === 'result_too_large' || run.outcome.code === 'not_kept';
   return {
     ...run,
     outcome: isRolledBack ? refuse('result_unreadable', { executed, ...keysOf(call) }) : { ...run.outcome, executed },
@@ -161,7 +162,7 @@ function mayDoBetter<Tx>(call: Call<Tx>, { startedBy: first }: Flight, ended: Fl
     case 'locked': // it waited for another process, as this call would: only a more patient one may do better
       return first.waitMs < call.waitMs;
     case 'rolled_back':
-      return (ended.why === 'error' && !isPassedOn(ended.error)) || first.deadline < call.deadline;
+      return ended.why === 'error' ? !isPassedOn(ended.error) : first.deadline < call.deadline;
     case 'suspended': // what it has finished stands, and a call that has more time goes on from there
       return first.deadline < call.deadline || first.signal?.aborted === true;
     default:

@@ -52,13 +52,15 @@ export type Fail<Reason extends string = string> = <Status extends number = numb
 ) => never;
 
 /** A status as a refusal may have it that is kept for good. */
-export type FinalStatus<Status extends number> = `${Status}` extends `5${string}` | '408' | '423' | '425' | '429'
-  ? never
-  : Status;
+export type FinalStatus<Status extends number> = Status extends number
+  ? `${Status}` extends `5${string}` | '408' | '423' | '425' | '429'
+    ? never
+    : Status
+  : never;
 
 /**
  * Puts the intent off. What the handler wrote so far is rolled back, nothing is stored, and no error is reported. In phases what was
- * finished stands, and the key goes on by itself, after `retryAfterMs` at the earliest.
+ * finished stands, and a worker goes on with the key by itself: after `retryAfterMs` at the earliest, or an hour.
  *
  * Behind a foreign call that may have been done nothing can be rolled back: there it ends as `fail` does, which is reported.
  *
@@ -77,15 +79,17 @@ export type Ended =
   | Extract<Answer, { kind: 'redirect' }>
   /** `isThrown`: a Response that was. */
   | { kind: 'data'; data: unknown; isThrown?: boolean }
-  /** `retryAfterMs`: it was put off. */
-  | (RefusalAnswer & { retryAfterMs?: number });
+  | EndedRefusal;
+
+/** `later`: it was put off, with words that are untrue once it is kept. */
+type EndedRefusal = RefusalAnswer & { later?: { retryAfterMs: number; message: string } };
 
 /** Thrown by `fail` and `defer`. */
 class RefusedByHandler extends Error {
   override readonly name = 'RefusedByHandler';
-  readonly ended: RefusalAnswer & { retryAfterMs?: number };
+  readonly ended: EndedRefusal;
 
-  constructor(ended: RefusedByHandler['ended']) {
+  constructor(ended: EndedRefusal) {
     super(`Refused: ${ended.reason}`);
     this.ended = ended;
   }
@@ -95,7 +99,7 @@ class RefusedByHandler extends Error {
 export function refusalAnswer(
   reason: string,
   data?: unknown,
-  { status = 422, message = 'This could not be done.' }: { status?: number; message?: string } = {},
+  { status = 422, message = ADVICE.failed.message }: { status?: number; message?: string | undefined } = {},
 ): RefusalAnswer {
   if (!isRefusalStatus(status)) {
     throw new ConfigurationError(`The refusal ${reason} has a status that is none of a refusal.`, {
@@ -114,14 +118,15 @@ export const fail: Fail = (code, data, how) => {
   throw new RefusedByHandler(refusalAnswer(code, data, how));
 };
 
-export const defer: Defer = (reason, { status = 503, retryAfterMs = 1000, message = ADVICE.deferred.message } = {}) => {
+export const defer: Defer = (reason, { status = 503, retryAfterMs = 1000, message } = {}) => {
   if (!(Number.isFinite(retryAfterMs) && retryAfterMs >= 0)) {
     throw new ConfigurationError(`What is put off as ${reason} has no time to come again.`, {
       existing: retryAfterMs,
       expected: 'retryAfterMs: milliseconds, 0 or more',
     });
   }
-  throw new RefusedByHandler({ ...refusalAnswer(reason, undefined, { status, message }), retryAfterMs });
+  const later = { retryAfterMs, message: message ?? ADVICE.deferred.message };
+  throw new RefusedByHandler({ ...refusalAnswer(reason, undefined, { status, message }), later });
 };
 
 /** The values that `capture` has given out: the same ones for every try of one execution. */

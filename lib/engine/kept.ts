@@ -4,7 +4,7 @@ import { returned } from '../core/options.ts';
 import type { Refusal } from '../core/outcome.ts';
 import type { Answer } from './answer.ts';
 import { type Ended, endThrown, type RefusalAnswer } from './handler.ts';
-import { type ResponseOptions, storedResponse } from './response.ts';
+import { noAnswer, type ResponseOptions, storedResponse } from './response.ts';
 
 /** An answer, as `keep` is asked about it: a success, a refusal by `fail`, or the Response that was returned. */
 export type AnswerToKeep =
@@ -50,7 +50,7 @@ export function isPassedOn(error: unknown): error is UnkeptAnswer {
 /** Statuses that ask to come again: whoever does must not be told the same for good. */
 const COME_AGAIN = new Set([408, 423, 425, 429]);
 
-const isFinal = (status: number) => status < 500 && !COME_AGAIN.has(status);
+export const isFinal = (status: number) => status < 500 && !COME_AGAIN.has(status);
 
 /**
  * The answer that an end is, as it is stored, with the response that a route makes of its value, or that the value is.
@@ -78,8 +78,9 @@ export async function answerOf(ended: Ended, how: ResponseOptions | undefined, r
   return data instanceof Response ? { kind: 'response', response } : { kind: 'data', data, response };
 }
 
-export function unkeptResponse(response: Response): UnkeptAnswer {
+export function unkeptResponse(response: Response): CodedError {
   const { status, headers } = response;
+  if (status < 200) return noAnswer();
   const code = status >= 500 ? 'internal' : COME_AGAIN.has(status) ? 'deferred' : 'not_kept';
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'), Date.now());
   return new UnkeptAnswer(code, { status, response, retryAfterMs });
@@ -92,9 +93,9 @@ export function unkeptResponse(response: Response): UnkeptAnswer {
  * @throws ConfigurationError for a `fail` whose status says that it is not for good
  */
 export function keptRefusal(ended: Extract<Ended, { kind: 'refusal' }>, rule: Keeping): RefusalAnswer {
-  const { retryAfterMs, ...refusal } = ended;
+  const { later, ...refusal } = ended;
   const { reason, message, status, data } = refusal;
-  const isPutOff = retryAfterMs !== undefined;
+  const isPutOff = later !== undefined;
   if (!isPutOff && !isFinal(status) && !rule.onKept) {
     throw new ConfigurationError(
       `The refusal ${reason} would be kept for good. To have it sent again, write \`defer\`.`,
@@ -107,7 +108,7 @@ export function keptRefusal(ended: Extract<Ended, { kind: 'refusal' }>, rule: Ke
   if (isKept({ ok: false, reason, status, data }, { status, isPutOff }, rule)) {
     return isFinal(status) ? refusal : { ...refusal, status: 422 };
   }
-  throw new UnkeptAnswer(isPutOff ? 'deferred' : 'not_kept', { status, reason, message, data, retryAfterMs });
+  throw new UnkeptAnswer(isPutOff ? 'deferred' : 'not_kept', { status, reason, message, data, ...later });
 }
 
 /** The one rule. `isPutOff`: it was thrown as a Response, or by `defer`. */

@@ -70,7 +70,7 @@ export function repeatedHeaders(declared: readonly string[]): ReadonlySet<string
  * @throws CodedError for a body that is streamed
  */
 export async function storedResponse(response: Response, declared: readonly string[] = []): Promise<StoredResponse> {
-  if (response.status < 200) throw new CodedError('internal', 'Response.error() is no answer that could be sent.');
+  if (response.status < 200) throw noAnswer();
   const repeated = repeatedHeaders(declared);
   const headers = [...response.headers].filter(([name]) => repeated.has(name));
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) throw streams();
@@ -78,6 +78,10 @@ export async function storedResponse(response: Response, declared: readonly stri
   const encoding = bytes && response.headers.get(ENCODING)?.toLowerCase();
   if (encoding && isEncoded(bytes, encoding)) headers.push([ENCODING, encoding]);
   return { status: response.status, headers, body: bytes && textOf(bytes) };
+}
+
+export function noAnswer(): CodedError {
+  return new CodedError('internal', 'Response.error() is no answer that could be sent.');
 }
 
 /** The stored response, to be sent. */

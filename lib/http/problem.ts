@@ -58,7 +58,7 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
 
 /** `Retry-After` in whole seconds, at least 1. */
 export function retryAfter(ms: number): string {
-  return String(Math.max(1, Math.ceil(ms / 1000)));
+  return String(Math.min(Number.MAX_SAFE_INTEGER, Math.max(1, Math.ceil(ms / 1000))));
 }
 
 /**

@@ -6,7 +6,7 @@ import { executedBy, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { Run } from '../engine/call-result.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
-import { UnkeptAnswer } from '../engine/kept.ts';
+import { isFinal, UnkeptAnswer } from '../engine/kept.ts';
 import type { Operation } from '../engine/operation.ts';
 import { firstDelivery, repeatedHeaders, responseOf, storedResponse } from '../engine/response.ts';
 import { problemResponse } from '../http/problem.ts';
@@ -23,8 +23,8 @@ interface RouteContext {
 export interface RouteHandlerOptions<Result> {
   /**
    * Makes the response of what the operation returned, from nothing else. Made before the key settles, and stored: what
-   * it throws rolls back, and so does a status of 500 or above. For a key that a worker has finished it is made at each
-   * replay. Default: the result as JSON, with text for BigInt and Decimal, lists for Map and Set, which `Response.json` does not know. Not asked where the operation itself returned a `Response`.
+   * it throws rolls back, and so does a status that is not for good (500 and above, 408, 423, 425, 429), but behind a foreign call.
+   * For a key that a worker has finished it is made at each replay, whatever its status. Default: the result as JSON, with text for BigInt and Decimal, lists for Map and Set, which `Response.json` does not know. Not asked where the operation itself returned a `Response`.
    */
   respond?: (result: Result) => Response | Promise<Response>;
   /** The value that the schema checks. Default: the body. Path and query count in the fingerprint whatever it takes of them. */
@@ -109,7 +109,8 @@ export function routeHandler<Input, Result, Reason extends string>(
     await dropBody(request);
     // Of this call's own making alone: a follower shares the error, but a body can be read only once.
     const { thrown } = run;
-    if (thrown instanceof UnkeptAnswer && thrown.response && thrown.response === fresh) return thrown.response;
+    if (thrown instanceof UnkeptAnswer && thrown.response && thrown.response === fresh && mayPassOn(run, keyed))
+      return fresh;
     if (thrown instanceof RollbackRedirect) return seeOther(thrown.url);
     if (isControlFlow(thrown)) throw thrown; // notFound() and its like: Next answers
     const how = { operation, request, headers, render, fresh, mismatchStatus: options.mismatchStatus, ...keyed };
@@ -134,6 +135,15 @@ interface Keyed {
   isTheirs: boolean;
   /** True where the method may be repeated without a key (H1). */
   isIdempotent: boolean;
+}
+
+/**
+ * Tells whether a response may be passed on that was not kept. Not where something may come of the key all the same: neither
+ * to a client without a key, who would do it a second time, nor one that says how it has ended.
+ */
+function mayPassOn({ outcome, thrown }: Run<unknown>, { isTheirs, isIdempotent }: Keyed): boolean {
+  if (outcome.ok || outcome.executed === false) return true;
+  return (isTheirs || isIdempotent) && thrown instanceof UnkeptAnswer && !isFinal(thrown.status);
 }
 
 /** The caller's key; or none, where none is asked for: each such request is an intent of its own. */

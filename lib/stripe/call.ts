@@ -66,6 +66,13 @@ export function stripeCall<Arguments, R, Reason extends string = never>(
   const { send, lookup, fromReference, judge, ...own } = call;
   const verdictOf = (error: unknown) =>
     judge?.(error) ?? (error instanceof StripePendingError ? ('look_up' as const) : judgeStripeError(error));
+  const hasDoneNothing = (error: unknown) => {
+    try {
+      return verdictOf(error) === 'not_executed';
+    } catch {
+      return false; // it is asked once more, and heard
+    }
+  };
   return {
     dependency: 'stripe',
     indeterminate: 'retry',
@@ -77,7 +84,7 @@ export function stripeCall<Arguments, R, Reason extends string = never>(
         return await send(stored, options, request);
       } catch (error) {
         const retryAfterMs = pauseAskedFor(error);
-        if (retryAfterMs === undefined || verdictOf(error) !== 'not_executed') throw error;
+        if (retryAfterMs === undefined || !hasDoneNothing(error)) throw error;
         throw notExecuted({ retryAfterMs, cause: error });
       }
     },

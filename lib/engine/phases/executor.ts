@@ -95,6 +95,7 @@ async function runFunction<Tx>(
   const work = async () => {
     const ended = await runToEnd(phases, contextOf(running, input, context));
     if (running.ending) return endRun(running, running.ending); // whatever the function has made of it
+    running.journal.assertAwaited();
     return await answerOf(ended, response, keepingOf(running));
   };
   transaction.keepOpen(); // the claim, for the function's first step

@@ -10,7 +10,7 @@ import type { Step } from '../../store/leases.ts';
 import { encodeAnswer, encodeStep } from '../answer.ts';
 import { timeLeft } from '../deadline.ts';
 import { isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.ts';
-import { keptRefusal } from '../kept.ts';
+import { isFinal } from '../kept.ts';
 import { retentionOf } from '../thing.ts';
 import { isCircuitOpen } from './circuit-breakers.ts';
 import { assertForeignCall, type ForeignRequest, type ForeignVerdict, versionOfPart } from './context.ts';
@@ -163,11 +163,12 @@ export class ForeignExchange<Tx, A, R> {
 
   /** What an error proves: nothing, where the call's `judge` says nothing that can be believed, which is reported. */
   #judge(error: unknown): ForeignVerdict {
-    if (isThrownVerdict(error)) return error.verdict;
+    const isThrown = isThrownVerdict(error);
     try {
       const { name, call } = this.step;
       const expected = "'indeterminate', 'not_executed', 'look_up' or { refuse }";
-      return returned(`judge of ${name}`, call.judge ? call.judge(error) : 'indeterminate', isVerdict, expected);
+      const said = isThrown ? error.verdict : call.judge ? call.judge(error) : 'indeterminate';
+      return returned(`${isThrown ? 'send' : 'judge'} of ${name}`, said, isVerdict, expected);
     } catch (thrown) {
       reportError(this.running, thrown);
       return 'indeterminate';
@@ -238,17 +239,24 @@ export function readLookedUp<R>(step: string, said: unknown): Answered | { found
 
 /** A final answer as it is stored. What cannot be stored of it is left out, or told as 422, and reported: it must not be lost. */
 function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdict, string>): RefusalAnswer {
-  const { refuse, data, status, message } = said;
-  const keeping = { options: running.options, onKept: (error: unknown) => reportError(running, error) };
+  const { refuse, data, status = 422, message } = said;
   try {
-    const refusal = keptRefusal(refusalAnswer(refuse, data, said), keeping);
+    if (isRefusalStatus(status) && !isFinal(status)) {
+      const words = `The refusal ${refuse} of a foreign call is for good, and ${status} asks to come again. It is told as 422.`;
+      reportError(running, new CodedError('internal', words));
+      return storableRefusal(running, { ...said, status: 422 });
+    }
+    const refusal = refusalAnswer(refuse, data, said);
     encodeAnswer(refusal);
     return refusal;
   } catch (error) {
     reportError(running, error);
     const short = typeof message === 'string' ? { message: message.slice(0, MAX_MESSAGE) } : {};
-    const how = isRefusalStatus(status) ? { status, ...short } : short;
-    return keptRefusal(refusalAnswer(refuse.slice(0, MAX_MESSAGE), undefined, how), keeping);
+    return refusalAnswer(
+      refuse.slice(0, MAX_MESSAGE),
+      undefined,
+      isRefusalStatus(status) ? { status, ...short } : short,
+    );
   }
 }
 

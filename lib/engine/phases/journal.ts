@@ -117,17 +117,18 @@ export class Journal {
     return [...left];
   }
 
-  /**
-   * @throws CodedError `phase_mismatch` where the function ended before it asked for every stored step
-   * @throws ConfigurationError where it did not await one: it would settle the key with a call under way
-   */
-  assertComplete(): void {
+  /** @throws ConfigurationError where the function did not await a step: it would end the key with a call under way */
+  assertAwaited(): void {
     if (this.#open !== undefined) {
       throw new ConfigurationError(`The function ended while its step ${this.#open} was running. Await each step.`, {
         existing: this.#open,
         expected: 'no open step',
       });
     }
+  }
+
+  /** @throws CodedError `phase_mismatch` where the function ended before it asked for every stored step */
+  assertComplete(): void {
     const missed = [...this.#stored.values()].find(({ position }) => position > this.#names.size);
     if (!missed) return;
     throw new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {

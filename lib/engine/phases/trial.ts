@@ -62,6 +62,7 @@ export async function tryOperation<Tx>(trial: Trial, call: Call<Tx>, run: TrialR
   try {
     const ended = await runToEnd(work, undefined);
     if (ended.kind === 'refusal') trial.close(ended.reason);
+    else if (ended.kind === 'data' && ended.isThrown) trial.close('a Response');
   } catch (error) {
     trial.close(errorName(error));
   }
