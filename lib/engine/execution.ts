@@ -1,6 +1,6 @@
 import { callerAddress } from '../core/caller-address.ts';
 import { formInput } from '../core/fields.ts';
-import { isSameHash } from '../core/fingerprint.ts';
+import { type Fingerprint, isSameHash } from '../core/fingerprint.ts';
 import { isSettled } from '../core/key-state.ts';
 import { listOf, returned } from '../core/options.ts';
 import { executedBy, proofOfCall, type Refusal, refuse } from '../core/outcome.ts';
@@ -197,9 +197,10 @@ interface Work {
 function execute<Tx>(call: Call<Tx>, flight: Flight, { input, thing, waitMs }: Work): Promise<FlightResult> {
   const { definition } = call;
   if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs, thing });
-  const claimed = () => {
+  const claimed = (of: Fingerprint | null) => {
     call.proof = 'none'; // the row is there, and may be driven to its end without this call
-    flight.announceRow();
+    // Of another version or secret it may be the row of a call that joins, and not of this one.
+    if (of && isSameHash(of.hash, call.fingerprint.hash)) flight.announceRow();
   };
   return executeInPhases(call, definition, { input, waitMs, thing, claimed });
 }

@@ -94,7 +94,7 @@ export async function refuseIn<Tx>(
   tx: Tx,
   answer: Extract<Answer, { kind: 'refusal' }>,
 ): Promise<Write> {
-  const { options, held, input, journal } = running;
+  const { options, held, input, journal, method } = running;
   const { tenant, principal, operation, key } = held.id;
   const scope = { tenant, principal, operation };
   const { reason, data } = answer;
@@ -104,7 +104,7 @@ export async function refuseIn<Tx>(
   const uncompensated = journal.uncompensated((error) => reportError(running, error));
   const why = `It was refused (${reason}), and no other call has compensated: ${uncompensated.join(', ')}.`;
   const executed = journal.executed === false && answer.executed ? answer.executed : journal.executed;
-  const result = encodeAnswer({ ...answer, executed });
+  const result = encodeAnswer({ ...answer, executed }, method);
   const settle = { state: 'failed' as const, result, schemaVersion: options.schemaVersion ?? 1 };
   return { settle: uncompensated.length > 0 ? { ...settle, uncompensated: { steps: uncompensated, why } } : settle };
 }
