@@ -49,9 +49,8 @@ export function matchFingerprint(
   tenant: string,
   secrets: Secrets,
 ): 'same' | 'different' | 'unreadable' {
-  if (BYTES[stored.version] === undefined) return 'unreadable';
   const value = readingSecret(secrets, stored.secretId);
-  if (value === undefined) return 'unreadable';
+  if (value === undefined || !(stored.version in BYTES)) return 'unreadable';
   const own = sent.fingerprint;
   const isLikeOwn = own?.version === stored.version && own.secretId === stored.secretId;
   const ours = isLikeOwn ? own.hash : hash(sent, stored.version, tenant, value);

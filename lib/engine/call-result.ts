@@ -1,5 +1,5 @@
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
-import { matchFingerprint } from '../core/fingerprint.ts';
+import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
 import { upcastData } from '../core/older-data.ts';
 import { returned } from '../core/options.ts';
 import { type Executed, executedBy, type Outcome, refuse } from '../core/outcome.ts';
@@ -9,7 +9,6 @@ import type { Secrets } from '../core/secrets.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import type { ExecutionResult, KeyRow } from '../store/store.ts';
 import { type Answer, decodeAnswer, type StoredResponse } from './answer.ts';
-import type { Call } from './call.ts';
 import type { Config } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { Definition } from './definition.ts';
@@ -136,10 +135,12 @@ function readAnswer(result: string | null): Answer | undefined {
  */
 export function comparePayload(
   row: KeyRow,
-  { canonical, fingerprint, request: { method } }: Pick<Call<never>, 'canonical' | 'fingerprint' | 'request'>,
+  call: { canonical: string; fingerprint: Fingerprint; request: { method?: string | undefined } },
   secrets: Secrets,
 ): 'same' | 'different' | 'unreadable' {
   if (!row.fingerprint) return 'same';
+  const { canonical, fingerprint, request } = call;
+  const { method } = request;
   const matched = matchFingerprint(row.fingerprint, { canonical, method, fingerprint }, row.tenant, secrets);
   if (matched !== 'same' || row.fingerprint.version >= fingerprint.version) return matched;
   const { method: stored = method } = readAnswer(row.result) ?? {};

@@ -560,7 +560,7 @@ describe('the key', () => {
         expect(await idempotency.completeDue()).toMatchObject({ settled: 1 });
       } else {
         const removed = ask(remove, { key, method: 'DELETE' });
-        await running.opened;
+        await Promise.race([running.opened, removed]);
         // Nobody knows yet that it is another intent, so neither is told that it is.
         expect(await ask(post, { key })).toBe('in_flight');
         go.open();

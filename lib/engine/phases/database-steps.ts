@@ -89,11 +89,7 @@ export function finishStep<Tx, R>(
  * Stores a refusal with what `onRefused` undoes, and settles the key. Where that leaves a foreign call
  * uncompensated, the key is flagged for a person, and what is stored of the call stays.
  */
-export async function refuseIn<Tx>(
-  running: PhasesRun<Tx>,
-  tx: Tx,
-  answer: Extract<Answer, { kind: 'refusal' }>,
-): Promise<Write> {
+export async function refuseIn<Tx>(running: PhasesRun<Tx>, tx: Tx, answer: RefusalAnswer): Promise<Write> {
   const { options, held, input, journal, method } = running;
   const { tenant, principal, operation, key } = held.id;
   const scope = { tenant, principal, operation };

@@ -65,7 +65,6 @@ export async function runHeld<Tx>(
     heartbeat,
     journal: new Journal(held.steps),
     input: undefined,
-    method: undefined,
     signal: AbortSignal.any([heartbeat.signal, overdue]),
     stopSignal: stop,
     transaction: new RunTransaction(settings, () => running.held, claim),
