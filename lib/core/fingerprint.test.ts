@@ -7,32 +7,34 @@ const NEW = 'n'.repeat(32);
 const old = readSecrets([OLD]);
 const rotated = readSecrets([NEW, OLD]);
 const none = readSecrets([]);
+const one = { canonical: 'json:1' };
+const other = { canonical: 'json:2' };
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 describe('F2 fingerprint', () => {
   test('F2 the same payload of the same tenant under the same secret gives the same 16 bytes', () => {
-    const { hash } = fingerprint('json:1', 'acme', old);
+    const { hash } = fingerprint(one, 'acme', old);
     expect(hash).toHaveLength(16);
-    expect(hex(fingerprint('json:1', 'acme', old).hash)).toBe(hex(hash));
+    expect(hex(fingerprint(one, 'acme', old).hash)).toBe(hex(hash));
   });
 
   test('F2 another payload, tenant or secret gives another one', () => {
     const hashes = [
-      fingerprint('json:1', 'acme', old),
-      fingerprint('json:2', 'acme', old),
-      fingerprint('json:1', 'other', old),
-      fingerprint('json:1', 'acme', rotated),
-      fingerprint('json:1', 'acme', none),
+      fingerprint(one, 'acme', old),
+      fingerprint(other, 'acme', old),
+      fingerprint(one, 'other', old),
+      fingerprint(one, 'acme', rotated),
+      fingerprint(one, 'acme', none),
     ].map(({ hash }) => hex(hash));
     expect(new Set(hashes).size).toBe(hashes.length);
   });
 
   test('F2 it is stored with its version and the name of the first secret', () => {
-    expect(fingerprint('json:1', 'acme', rotated)).toMatchObject({
+    expect(fingerprint(one, 'acme', rotated)).toMatchObject({
       version: FINGERPRINT_VERSION,
       secretId: rotated.all[0]?.name,
     });
-    expect(fingerprint('json:1', 'acme', none).secretId).toBe(NO_SECRET);
+    expect(fingerprint(one, 'acme', none).secretId).toBe(NO_SECRET);
   });
 
   test.each([
@@ -40,24 +42,24 @@ describe('F2 fingerprint', () => {
     ['a secret that signs no more but still verifies', old, rotated],
     ['no secret, as before', none, none],
   ])('F2 a stored one is compared under %s', (_, writer, reader) => {
-    const stored = fingerprint('json:1', 'acme', writer);
-    expect(matchFingerprint(stored, 'json:1', 'acme', reader)).toBe('same');
-    expect(matchFingerprint(stored, 'json:2', 'acme', reader)).toBe('different');
-    expect(matchFingerprint(stored, 'json:1', 'other', reader)).toBe('different');
+    const stored = fingerprint(one, 'acme', writer);
+    expect(matchFingerprint(stored, one, 'acme', reader)).toBe('same');
+    expect(matchFingerprint(stored, other, 'acme', reader)).toBe('different');
+    expect(matchFingerprint(stored, one, 'other', reader)).toBe('different');
   });
 
   test('R3 a secret that is not known here is unreadable, never a mismatch', () => {
-    expect(matchFingerprint(fingerprint('json:1', 'acme', rotated), 'json:1', 'acme', old)).toBe('unreadable');
-    expect(matchFingerprint(fingerprint('json:1', 'acme', old), 'json:1', 'acme', none)).toBe('unreadable');
+    expect(matchFingerprint(fingerprint(one, 'acme', rotated), one, 'acme', old)).toBe('unreadable');
+    expect(matchFingerprint(fingerprint(one, 'acme', old), one, 'acme', none)).toBe('unreadable');
   });
 
   test('A8 one that was made without a secret says nothing once there is a secret', () => {
-    expect(matchFingerprint(fingerprint('json:1', 'acme', none), 'json:1', 'acme', rotated)).toBe('unreadable');
+    expect(matchFingerprint(fingerprint(one, 'acme', none), one, 'acme', rotated)).toBe('unreadable');
   });
 
-  test.each([0, 3, 99])('R3 version %d is not known here: unreadable', (version) => {
-    const stored = { ...fingerprint('json:1', 'acme', old), version };
-    expect(matchFingerprint(stored, 'json:1', 'acme', old)).toBe('unreadable');
+  test.each([0, 4, 99])('R3 version %d is not known here: unreadable', (version) => {
+    const stored = { ...fingerprint(one, 'acme', old), version };
+    expect(matchFingerprint(stored, one, 'acme', old)).toBe('unreadable');
   });
 
   describe('one of version 1, which keeps all of the hash and the whole id', () => {
@@ -70,29 +72,38 @@ describe('F2 fingerprint', () => {
       ['its secret, which signs no more', signed, rotated],
       ['no secret, as before', unsigned, none],
     ])('F2 is compared under %s', (_, stored, reader) => {
-      const own = fingerprint('json:1', 'acme', reader);
-      expect(matchFingerprint(stored, 'json:1', 'acme', reader, own)).toBe('same');
-      expect(matchFingerprint(stored, 'json:2', 'acme', reader, fingerprint('json:2', 'acme', reader))).toBe(
-        'different',
-      );
-      expect(matchFingerprint(stored, 'json:1', 'other', reader)).toBe('different');
+      const own = fingerprint(one, 'acme', reader);
+      expect(matchFingerprint(stored, { ...one, fingerprint: own }, 'acme', reader)).toBe('same');
+      expect(
+        matchFingerprint(stored, { ...other, fingerprint: fingerprint(other, 'acme', reader) }, 'acme', reader),
+      ).toBe('different');
+      expect(matchFingerprint(stored, one, 'other', reader)).toBe('different');
     });
 
     test('F2 by all of its bytes, not by those alone that are kept today', () => {
       const hash = Buffer.from(signed.hash).fill(0, 16);
-      expect(matchFingerprint({ ...signed, hash }, 'json:1', 'acme', old)).toBe('different');
-      expect(matchFingerprint({ ...signed, hash: hash.subarray(0, 16) }, 'json:1', 'acme', old)).toBe('different');
+      expect(matchFingerprint({ ...signed, hash }, one, 'acme', old)).toBe('different');
+      expect(matchFingerprint({ ...signed, hash: hash.subarray(0, 16) }, one, 'acme', old)).toBe('different');
     });
   });
 
+  test('F1 a method counts, in its own version, but for POST; a row of an older version is compared without it', () => {
+    const sent = (method?: string) => ({ ...one, method });
+    const rows = [undefined, 'POST', 'PATCH', 'DELETE'].map((method) => fingerprint(sent(method), 'acme', old));
+    expect(rows.map(({ version }) => version)).toEqual([2, 2, 3, 3]);
+    const told = (method?: string) => rows.map((row) => matchFingerprint(row, sent(method), 'acme', old));
+    expect(told('DELETE')).toEqual(['same', 'same', 'different', 'same']);
+    for (const method of [undefined, 'POST']) expect(told(method)).toEqual(['same', 'same', 'different', 'different']);
+  });
+
   test('F2 a hash of another length is different, not an error', () => {
-    const stored = { ...fingerprint('json:1', 'acme', old), hash: new Uint8Array(20) };
-    expect(matchFingerprint(stored, 'json:1', 'acme', old)).toBe('different');
+    const stored = { ...fingerprint(one, 'acme', old), hash: new Uint8Array(20) };
+    expect(matchFingerprint(stored, one, 'acme', old)).toBe('different');
   });
 
   test('F2 a hash that the driver gives as a plain Uint8Array compares', () => {
-    const stored = fingerprint('json:1', 'acme', old);
-    expect(matchFingerprint({ ...stored, hash: Uint8Array.from(stored.hash) }, 'json:1', 'acme', old)).toBe('same');
+    const stored = fingerprint(one, 'acme', old);
+    expect(matchFingerprint({ ...stored, hash: Uint8Array.from(stored.hash) }, one, 'acme', old)).toBe('same');
   });
 });
 

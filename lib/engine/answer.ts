@@ -10,8 +10,13 @@ export interface StoredResponse {
   body: string | Uint8Array | null;
 }
 
-/** The end of an execution, as it is stored with the key and replayed. */
-export type Answer =
+/**
+ * The end of an execution, as it is stored with the key and replayed. `method`: of the route's request that it was made for, by which
+ * a request of another method knows the row as none of its own. Older rows do not say.
+ */
+export type Answer = { method?: string } & AnswerOfKind;
+
+type AnswerOfKind =
   /** `response`: what a route made of it. A key that a worker has finished has none. */
   | { kind: 'data'; data: unknown; response?: StoredResponse }
   /** The handler itself returned a `Response`. */
@@ -27,15 +32,16 @@ export type Answer =
 const RESULT = 'd';
 
 /**
- * The stored form of an answer. Date, BigInt, Decimal, Map, Set, RegExp, URL, typed arrays and undefined survive.
+ * The stored form of an answer, with the method of the route's request. Date, BigInt, Decimal, Map, Set, RegExp, URL, typed arrays and undefined survive.
  *
  * @throws ResultTooLargeError over 256 KiB
  * @throws ConfigurationError for what cannot be stored: functions, promises, class instances
  */
-export function encodeAnswer(answer: Answer): string {
+export function encodeAnswer(answer: Answer, method?: string): string {
   const what = answer.kind === 'refusal' ? 'data of the refusal' : 'result';
-  const isResult = answer.kind === 'data' && !answer.response;
-  const text = isResult ? RESULT + stringifyValue(answer.data, what) : stringifyValue(answer, what, '.data');
+  const isResult = answer.kind === 'data' && !answer.response && method === undefined;
+  const whole = method === undefined ? answer : { ...answer, method };
+  const text = isResult ? RESULT + stringifyValue(answer.data, what) : stringifyValue(whole, what, '.data');
   return withinLimit(text, 'answer');
 }
 

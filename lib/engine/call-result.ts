@@ -116,22 +116,35 @@ export function presentAnswer<T>(answer: Answer, shared: { replayed: boolean; ke
 export function executedByRow({ state, result }: Pick<KeyRow, 'state' | 'result'>): Executed {
   if (state === 'succeeded') return executedBy('answer');
   if (state === 'abandoned') return executedBy('tombstone');
-  if (state !== 'failed' || result === null) return executedBy('none');
+  const refusal = state === 'failed' ? readAnswer(result) : undefined;
+  return refusal ? ((refusal as RefusalAnswer).executed ?? executedBy('answer')) : executedBy('none');
+}
+
+/** The stored answer of a key, or undefined where there is none that can be read. */
+function readAnswer(result: string | null): Answer | undefined {
   try {
-    return (decodeAnswer(result) as RefusalAnswer).executed ?? executedBy('answer');
+    return decodeAnswer(result);
   } catch {
-    return executedBy('none');
+    return undefined;
   }
 }
 
-/** Same payload, another one, or a row that only another deploy can compare with. A tombstone never saw one. */
+/**
+ * Same payload, another one, or a row that only another deploy can compare with. A tombstone never saw one. Where the row's
+ * fingerprint counts no method and the call's does, the method that the answer was stored with tells; without one it does not count.
+ */
 export function comparePayload(
   row: KeyRow,
-  { canonical, fingerprint }: { canonical: string; fingerprint: Fingerprint },
+  call: { canonical: string; fingerprint: Fingerprint; request: { method?: string | undefined } },
   secrets: Secrets,
 ): 'same' | 'different' | 'unreadable' {
   if (!row.fingerprint) return 'same';
-  return matchFingerprint(row.fingerprint, canonical, row.tenant, secrets, fingerprint);
+  const { canonical, fingerprint, request } = call;
+  const { method } = request;
+  const matched = matchFingerprint(row.fingerprint, { canonical, method, fingerprint }, row.tenant, secrets);
+  if (matched !== 'same' || row.fingerprint.version >= fingerprint.version) return matched;
+  const { method: stored = method } = readAnswer(row.result) ?? {};
+  return stored === method ? 'same' : 'different';
 }
 
 /** The refusal for a row that this deploy cannot read. */

@@ -79,7 +79,7 @@ function openResolved<Tx>(resolved: ResolvedKey, opening: Opening<Tx>): Awaitabl
       request: whole,
       proof,
       canonical,
-      fingerprint: fingerprint(canonical, id.tenant, config.secrets),
+      fingerprint: fingerprint({ canonical, method: request.method }, id.tenant, config.secrets),
       waitMs: Math.min(request.waitMs ?? config.waitMs, request.deadlineMs ?? Infinity),
       deadline,
     };

@@ -1,6 +1,6 @@
 import type { Code } from '../core/codes.ts';
 import { CodedError, isSetUpWrongly } from '../core/errors.ts';
-import { type Executed, executedBy, type Proof, type Refusal, refuse } from '../core/outcome.ts';
+import { executedBy, type Proof, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
 import { type KeyRow, type Store, StoreUnavailableError } from '../store/store.ts';
@@ -37,13 +37,8 @@ export function answerOwn<Tx, T>(call: Call<Tx>, ended: FlightResult): Awaitable
 
 function presentOwn<Tx, T>(call: Call<Tx>, row: KeyRow): Run<T> {
   // Decoded from the row, not taken from the handler: the first answer is the replayed one, to the letter (R1).
-  const answer = decodeAnswer(row.result);
-  return {
-    ...presentAnswer<T>(answer, { replayed: false, ...keysOf(call) }),
-    expiresAt: row.expiresAt,
-    row,
-    isOwn: true,
-  };
+  const run = presentAnswer<T>(decodeAnswer(row.result), { replayed: false, ...keysOf(call) });
+  return { ...run, expiresAt: row.expiresAt, row, isOwn: true };
 }
 
 /** The outcome of an execution that gave this call no answer of its own. */
@@ -103,9 +98,7 @@ function tellRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
 function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
   const asResponse = call.request.response !== undefined;
   const run = replayRow<T>(row, call.definition, { nextKey: call.nextKey, asResponse });
-  if (run.thrown) {
-    call.engine.config.onError(run.thrown, { ...pointOf(call), during: 'replay' });
-  }
+  if (run.thrown) call.engine.config.onError(run.thrown, { ...pointOf(call), during: 'replay' });
   return run;
 }
 
@@ -132,7 +125,7 @@ const recorded = new WeakSet<KeyRow>();
 
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
   const { config } = call.engine;
-  const mismatch = { ...refuseMismatch<Tx, T>(call, executedByRow(row)), row };
+  const mismatch = { ...refuseCall<Tx, T>(call, 'payload_mismatch', { executed: executedByRow(row) }), row };
   // Once, for that needs a connection, which those who wait for each other in this process do not take.
   if (recorded.has(row)) return mismatch;
   recorded.add(row);
@@ -163,16 +156,11 @@ function whereOf<Tx>(call: Call<Tx>, proof: Proof, during: ErrorContext['during'
   return { engine, operation: id.operation, request, keys: keysOf(call), proof, during };
 }
 
-/** Another payload than the key's row has. `executed`: what that row says of its effect, where it is there. */
-export function refuseMismatch<Tx, T>(call: Call<Tx>, executed: Executed = 'unknown'): Run<T> {
-  return refuseCall(call, 'payload_mismatch', { executed });
-}
-
 export function refuseInFlight<Tx, T>(call: Call<Tx>): Run<T> {
   return refuseCall(call, 'in_flight', { retryAfterMs: RETRY_AFTER_MS });
 }
 
-function refuseCall<Tx, T>(call: Call<Tx>, code: Code, details: Partial<Refusal> = {}): Run<T> {
+export function refuseCall<Tx, T>(call: Call<Tx>, code: Code, details: Partial<Refusal> = {}): Run<T> {
   return { outcome: refuse(code, { ...details, ...keysOf(call) }) };
 }
 

@@ -253,6 +253,8 @@ export interface ExecuteRequest {
   input?: unknown;
   /** The rest of the intent: bound arguments, a path. Counts in the fingerprint. */
   context?: readonly unknown[] | undefined;
+  /** The method of a route's request. It is part of the intent; of what is no request there is none. */
+  method?: string | undefined;
   /**
    * How often the client says that it has sent this key, with this send. 1: for the first time, so that a refusal may say
    * that nothing was executed. More: a stored answer is looked for first. Leave it out where you do not know.

@@ -1,6 +1,6 @@
 import { callerAddress } from '../core/caller-address.ts';
 import { formInput } from '../core/fields.ts';
-import { isSameHash } from '../core/fingerprint.ts';
+import { type Fingerprint, isSameHash } from '../core/fingerprint.ts';
 import { isSettled } from '../core/key-state.ts';
 import { listOf, returned } from '../core/options.ts';
 import { executedBy, proofOfCall, type Refusal, refuse } from '../core/outcome.ts';
@@ -14,8 +14,8 @@ import {
   answerOwn,
   keysOf,
   refusalFromError,
+  refuseCall,
   refuseInFlight,
-  refuseMismatch,
   refuseWithoutRow,
 } from './conclusion.ts';
 import { beforeDeadline, isLateCheck } from './deadline.ts';
@@ -26,7 +26,7 @@ import { instrumentCall } from './instrumentation.ts';
 import { isPassedOn } from './kept.ts';
 import { executeInPhases } from './phases/phased-call.ts';
 import { isOfOtherKey, thingOfInput } from './thing.ts';
-import { executeAgain, executeInTransaction } from './transaction.ts';
+import { type Claiming, executeAgain, executeInTransaction } from './transaction.ts';
 import type { Flight } from './waiting.ts';
 
 /**
@@ -143,11 +143,10 @@ async function joinOrStart<Tx, T>(call: Call<Tx>, input: Checked): Promise<Run<T
 async function joinFlight<Tx, T>(call: Call<Tx>, flight: Flight, waitMs: number): Promise<Run<T> | undefined> {
   // Somebody else has sent the key, so whatever was said, this is not the first attempt.
   call.proof = 'none';
-  const differs = !isSameHash(flight.startedBy.fingerprint, call.fingerprint.hash);
-  if (flight.hasRow && differs) return refuseMismatch(call);
+  const differs = !isSameHash(flight.startedBy.fingerprint.hash, call.fingerprint.hash);
   // With another payload there is no more to wait for once the flight's row is there.
   const ended = await flight.join(waitMs, { untilRow: differs });
-  if (!ended) return flight.hasRow && differs ? refuseMismatch(call) : refuseInFlight(call);
+  if (!ended) return flight.hasRow && differs ? refuseCall(call, 'payload_mismatch') : refuseInFlight(call);
   // The flight has left no row, for it was rolled back, or met the key that holds its thing. Another payload may fare otherwise.
   if (differs && (ended.kind === 'rolled_back' || ('row' in ended && isOfOtherKey(ended.row, call.id))))
     return undefined;
@@ -164,16 +163,15 @@ function mayDoBetter<Tx>(call: Call<Tx>, { startedBy: first }: Flight, ended: Fl
     case 'rolled_back':
       return ended.why === 'error' ? !isPassedOn(ended.error) : first.deadline < call.deadline;
     case 'suspended': // what it has finished stands, and a call that has more time goes on from there
-      return first.deadline < call.deadline || first.signal?.aborted === true;
+      return first.deadline < call.deadline || first.request.signal?.aborted === true;
     default:
       return false;
   }
 }
 
 async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {
-  const { fingerprint, waitMs: patience, deadline, request, engine } = call;
-  const startedBy = { fingerprint: fingerprint.hash, waitMs: patience, deadline, signal: request.signal };
-  const flight = engine.flights.start(call.id, startedBy);
+  const { engine } = call;
+  const flight = engine.flights.start(call.id, call);
   let ended: FlightResult;
   try {
     const thing = thingOfInput(call.definition.options, call.id, input);
@@ -190,21 +188,15 @@ async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number
   return isPromised(run) ? await run : run;
 }
 
-interface Work {
-  input: unknown;
-  /** The thing that it is done once for, where the operation names one. */
-  thing: string | undefined;
-  waitMs: number;
-}
-
-function execute<Tx>(call: Call<Tx>, flight: Flight, { input, thing, waitMs }: Work): Promise<FlightResult> {
+function execute<Tx>(call: Call<Tx>, flight: Flight, work: Claiming & { input: unknown }): Promise<FlightResult> {
   const { definition } = call;
-  if (!definition.phases) return executeInTransaction({ call, definition, input, waitMs, thing });
-  const claimed = () => {
+  if (!definition.phases) return executeInTransaction({ call, definition, ...work });
+  const claimed = (of: Fingerprint | null) => {
     call.proof = 'none'; // the row is there, and may be driven to its end without this call
-    flight.announceRow();
+    // Of another version or secret it may be the row of a call that joins, and not of this one.
+    if (of && isSameHash(of.hash, call.fingerprint.hash)) flight.announceRow();
   };
-  return executeInPhases(call, definition, { input, waitMs, thing, claimed });
+  return executeInPhases(call, definition, { ...work, claimed });
 }
 
 /** Only where that may save a transaction: the client says that it retries, or a new key must be admitted first. */

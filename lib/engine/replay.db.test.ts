@@ -222,7 +222,7 @@ describe('R3 stored answers of other versions', () => {
   test.each([
     ['schema version', {}, { schemaVersion: 2 }, ''],
     ['secret', { secret: ['n'.repeat(32)] }, {}, ''],
-    ['fingerprint version', {}, {}, 'UPDATE idempotency_keys SET fingerprint_version = 3 WHERE key = $1'],
+    ['fingerprint version', {}, {}, 'UPDATE idempotency_keys SET fingerprint_version = 4 WHERE key = $1'],
   ])('R3 a row of a newer deploy (%s) is unavailable with the same key', async (_, writer, more, sql) => {
     const key = freshKey();
     await op(writer, more).execute({ key, payload: {} });

@@ -3,7 +3,8 @@ import type { FlightResult } from './call-result.ts';
 import { SingleFlight } from './waiting.ts';
 
 const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'k1' };
-const startedBy = { fingerprint: new Uint8Array([1]), waitMs: 1000, deadline: Infinity };
+const fingerprint = { hash: new Uint8Array([1]), version: 2, secretId: 'none' };
+const startedBy = { fingerprint, waitMs: 1000, deadline: Infinity, request: {} };
 const ENDED: FlightResult = { kind: 'locked' };
 
 function begun() {

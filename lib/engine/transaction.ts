@@ -256,5 +256,5 @@ async function completionOf<Tx>(
   if (onPoint) await onPoint('after-handler', pointOf(call));
   const state = answer.kind === 'refusal' ? 'failed' : 'succeeded';
   assertTransition('in_progress', state);
-  return { state, result: encodeAnswer(answer) };
+  return { state, result: encodeAnswer(answer, call.request.method) };
 }

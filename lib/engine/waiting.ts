@@ -1,16 +1,17 @@
+import type { Fingerprint } from '../core/fingerprint.ts';
 import { type KeyId, nameOf } from '../core/scope.ts';
 import { settleWithin } from '../core/wait.ts';
 import type { FlightResult } from './call-result.ts';
 
 /** The call that started a flight, as far as those that join compare themselves with it. */
 interface FlightCall {
-  readonly fingerprint: Uint8Array;
+  readonly fingerprint: Fingerprint;
   /** How patient its caller was when it came. */
   readonly waitMs: number;
   /** When its caller gives up, in milliseconds of `performance.now()`. */
   readonly deadline: number;
-  /** Aborted when its caller has gone away. */
-  readonly signal?: AbortSignal | undefined;
+  /** `signal`: aborted when its caller has gone away. */
+  readonly request: { readonly signal?: AbortSignal | undefined };
 }
 
 /** An execution under way in this process, which its duplicates join without a connection (C2). */
@@ -37,7 +38,7 @@ export class Flight {
    * @param untilRow there is no more to wait for once the row is committed
    */
   async join(waitMs: number, { untilRow = false } = {}): Promise<FlightResult | undefined> {
-    if (waitMs <= 0) return undefined;
+    if (waitMs <= 0 || (untilRow && this.hasRow)) return undefined;
     this.#result ??= new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;

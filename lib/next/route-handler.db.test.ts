@@ -13,8 +13,10 @@ import {
   effects,
   freshKey,
   gate,
+  HOUR,
   kit,
   rowsOf,
+  SECRET,
   type Tx,
   watchOf,
 } from '../integration/kit.fixture.ts';
@@ -469,6 +471,105 @@ describe('the key', () => {
       expect([answer.status, (await answer.json()).code]).toEqual([422, 'payload_mismatch']);
     }
     expectCounted(await effects(database.client, key)).toBe(1);
+  });
+
+  describe('F1 the method is part of the intent', () => {
+    const ask = async (handler: ReturnType<typeof route>, sent: Sent) => {
+      const answer = await handler(requestOf(sent));
+      return answer.headers.get('idempotency-status') ?? (await answer.json()).code;
+    };
+
+    test.each<[string, How]>([
+      ['a result', {}],
+      ['a Response', { work: () => new Response('made') }],
+      [
+        'a redirect',
+        {
+          work: () => {
+            throw Object.assign(new Error('NEXT_REDIRECT'), { digest: 'NEXT_REDIRECT;push;/orders/o1;307;' });
+          },
+        },
+      ],
+      ['a refusal', { work: ({ fail }) => fail('declined') }],
+    ])('%s: another method is a mismatch in any process, the same one a replay', async (_, how) => {
+      for (const [method, other] of [
+        ['POST', 'DELETE'],
+        ['DELETE', 'POST'],
+        ['PATCH', 'POST'],
+        ['PATCH', 'DELETE'],
+      ] as const) {
+        const key = freshKey();
+        const [here, elsewhere] = [route({ ...how, guardDelete: true }), route({ ...how, guardDelete: true })];
+        const beside = [ask(here, { key, method }), ask(here, { key, method: other })];
+        expect(await Promise.all(beside)).toEqual(['stored', 'payload_mismatch']);
+        expect(await ask(here, { key, method: other })).toBe('payload_mismatch');
+        expect(await ask(elsewhere, { key, method: other })).toBe('payload_mismatch');
+        expect(await ask(elsewhere, { key, method })).toBe('replayed');
+        expectCounted(await effects(database.client, key)).toBe(1);
+      }
+    });
+
+    const whole =
+      '[{"kind":1,"data":2,"response":4},"data",{"id":3},"o1",{"status":5,"headers":6,"body":7},200,[],"{\\"id\\":\\"o1\\"}"]';
+    test.each([
+      ['that says no method, as all before', whole],
+      ['that a worker or `reconcile` has made', 'd[{"id":1},"o1"]'],
+    ])('R3 a row of POST’s version %s is compared without it', async (_, result) => {
+      for (const method of ['POST', 'PATCH', 'DELETE']) {
+        const key = freshKey();
+        await database.client.idempotencyKey.create({
+          data: {
+            ...{ ...ANN, operation: 'orders.create', key, state: 'succeeded', settledAt: new Date(), result },
+            expiresAt: new Date(Date.now() + HOUR),
+            // As version 2 wrote it of any method.
+            fingerprint: Buffer.from('924174d5de433a9eba87f414d0266bfa', 'hex'),
+            fingerprintVersion: 2,
+            secretId: 'WKbM',
+          },
+        });
+        const handler = route({ guardDelete: true, kit: { secret: [SECRET] } });
+        expect(await ask(handler, { key, method })).toBe('replayed');
+        expect(await ask(handler, { key, method, path: '/api/others' })).toBe('payload_mismatch');
+        const fresh = freshKey();
+        expect(await ask(handler, { key: fresh, method })).toBe('stored');
+        const [row] = await rowsOf(database.client, fresh);
+        const isSame = Buffer.from(row?.fingerprint ?? []).toString('hex') === '924174d5de433a9eba87f414d0266bfa';
+        // An older kit can read POST's alone, and says "unavailable, same key" of the others.
+        expectCounted([row?.fingerprintVersion, isSame]).toEqual(method === 'POST' ? [2, true] : [3, false]);
+      }
+    });
+
+    test.each(['a request of another method', 'a worker'])('in phases, where %s finishes the key', async (who) => {
+      const key = freshKey();
+      const [running, go] = [gate(), gate()];
+      let runs = 0;
+      const idempotency = kit(database.client, { waitMs: 0 });
+      const pay = idempotency.operation({ name: 'pay.method', schema: anything }).phases(async ({ atomic }) => {
+        await atomic('paid', (tx) => effect(tx, key));
+        if (++runs === 1) throw new Error('it breaks off');
+        running.open();
+        await go.opened;
+        return 'paid';
+      });
+      const post = routeHandler(pay, { respond: () => new Response('paid') });
+      const remove = routeHandler(pay, { guardDelete: true, respond: () => new Response('removed') });
+      expect(await ask(post, { key })).toBe('internal');
+      if (who === 'a worker') {
+        go.open();
+        await database.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = ${key}`;
+        expect(await idempotency.completeDue()).toMatchObject({ settled: 1 });
+      } else {
+        const removed = ask(remove, { key, method: 'DELETE' });
+        await Promise.race([running.opened, removed]);
+        // Nobody knows yet that it is another intent, so neither is told that it is.
+        expect(await ask(post, { key })).toBe('in_flight');
+        go.open();
+        expect(await removed).toBe('payload_mismatch');
+      }
+      expect(await ask(remove, { key, method: 'DELETE' })).toBe('payload_mismatch');
+      expect(await seen(await post(requestOf({ key })))).toMatchObject({ body: 'paid', status: 'replayed' });
+      expectCounted(await effects(database.client, key)).toBe(1);
+    });
   });
 
   test('a mismatch is 409 where clients expect that', async () => {

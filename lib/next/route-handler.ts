@@ -101,6 +101,7 @@ export function routeHandler<Input, Result, Reason extends string>(
       payload: undefined,
       read: () => read(request, context, options, operation.name),
       context: [pathOf(request)],
+      method: request.method,
       headers: () => request.headers,
       response: { headers, render },
       ...callerLimits(request.headers),

@@ -101,12 +101,8 @@ export function keepingOf<Tx>(running: PhasesRun<Tx>): Keeping {
  * Stores a refusal with what `onRefused` undoes, and settles the key. Where that leaves a foreign call
  * uncompensated, the key is flagged for a person, and what is stored of the call stays.
  */
-export async function refuseIn<Tx>(
-  running: PhasesRun<Tx>,
-  tx: Tx,
-  answer: Extract<Answer, { kind: 'refusal' }>,
-): Promise<Write> {
-  const { options, held, input, journal } = running;
+export async function refuseIn<Tx>(running: PhasesRun<Tx>, tx: Tx, answer: RefusalAnswer): Promise<Write> {
+  const { options, held, input, journal, method } = running;
   const { tenant, principal, operation, key } = held.id;
   const scope = { tenant, principal, operation };
   const { reason, data } = answer;
@@ -116,7 +112,7 @@ export async function refuseIn<Tx>(
   const uncompensated = journal.uncompensated((error) => reportError(running, error));
   const why = `It was refused (${reason}), and no other call has compensated: ${uncompensated.join(', ')}.`;
   const executed = journal.executed === false && answer.executed ? answer.executed : journal.executed;
-  const result = encodeAnswer({ ...answer, executed });
+  const result = encodeAnswer({ ...answer, executed }, method);
   const settle = { state: 'failed' as const, result, schemaVersion: options.schemaVersion ?? 1 };
   return { settle: uncompensated.length > 0 ? { ...settle, uncompensated: { steps: uncompensated, why } } : settle };
 }

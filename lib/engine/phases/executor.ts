@@ -11,7 +11,6 @@ import type { ExecuteRequest, PhasedDefinition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { defer, fail, runToEnd } from '../handler.ts';
 import { answerOf } from '../kept.ts';
-import type { ResponseOptions } from '../response.ts';
 import type { PhasesContext } from './context.ts';
 import { atomic, capture, keepingOf, refuseIn } from './database-steps.ts';
 import { foreign } from './foreign.ts';
@@ -25,7 +24,7 @@ import { leaveToPerson, suspendRun } from './suspension.ts';
 const MAX_RUN_MS = 300_000;
 
 /** The limits of a run, and the form of its answer. */
-interface RunOptions extends Pick<ExecuteRequest, 'response' | 'innerRetries'> {
+interface RunOptions extends Pick<ExecuteRequest, 'response' | 'innerRetries' | 'method'> {
   deadline: number;
   stop?: AbortSignal | undefined;
 }
@@ -35,13 +34,14 @@ interface RunOptions extends Pick<ExecuteRequest, 'response' | 'innerRetries'> {
  * in a settled row, an unknown one, or an error after which another run goes on. Never throws.
  *
  * `deadline`: when the caller's time is up, in milliseconds of `performance.now()`; `stop`: ends the run
- *   before its next step and lets go of the key; `response`: what a route makes of the result
+ *   before its next step and lets go of the key; `response`: what a route makes of the result, unless the key is of
+ *   another method than its `method`
  */
 export async function runHeld<Tx>(
   engine: Engine<Tx>,
   definition: PhasedDefinition<Tx>,
   held: HeldKey,
-  { deadline, stop, response, innerRetries = true }: RunOptions,
+  { deadline, stop, response, innerRetries = true, method }: RunOptions,
   claim?: PendingClaim<Tx>,
 ): Promise<FlightResult> {
   const heldAt = performance.now();
@@ -74,7 +74,7 @@ export async function runHeld<Tx>(
   };
   try {
     if (claim) await reach(running, 'after-claim');
-    return await runFunction(running, definition, response);
+    return await runFunction(running, definition, { response, method });
   } catch (error) {
     return await interruptInTime(running, error, deadline);
   } finally {
@@ -85,13 +85,15 @@ export async function runHeld<Tx>(
 async function runFunction<Tx>(
   running: PhasesRun<Tx>,
   { phases, options }: PhasedDefinition<Tx>,
-  response: ResponseOptions | undefined,
+  asked: Pick<RunOptions, 'response' | 'method'>,
 ): Promise<FlightResult> {
   const { transaction } = running;
   const { id, input: sealed } = running.held;
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
-  const { input, context } = decodeInput(text, options);
+  const { input, context, method } = decodeInput(text, options);
   running.input = input;
+  running.method = method;
+  const response = method === undefined || method === asked.method ? asked.response : undefined;
   const work = async () => {
     const ended = await runToEnd(phases, contextOf(running, input, context));
     if (running.ending) return endRun(running, running.ending); // whatever the function has made of it
@@ -117,7 +119,7 @@ async function runFunction<Tx>(
     async (tx) =>
       result.kind === 'refusal'
         ? await refuseIn(running, tx, result)
-        : { settle: { state: 'succeeded', result: encodeAnswer(result), schemaVersion } },
+        : { settle: { state: 'succeeded', result: encodeAnswer(result, method), schemaVersion } },
     // A refusal undoes what is committed; an answer goes with the last phase.
     { joins: result.kind !== 'refusal' },
   );

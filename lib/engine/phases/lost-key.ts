@@ -7,7 +7,7 @@ import type { EnteredLost, LostKey, LostKeys } from '../../store/lost-keys.ts';
 import { StoreUnavailableError } from '../../store/store.ts';
 import { encodeAnswer } from '../answer.ts';
 import { type Call, checkInput, openCall } from '../call.ts';
-import type { AtomicDefinition, Definition } from '../definition.ts';
+import type { AtomicDefinition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
 import { isOfOtherKey, retentionOf, thingOfInput } from '../thing.ts';
 import { asBegun, claimOf, executeInTransaction } from '../transaction.ts';
@@ -83,12 +83,14 @@ export async function lookUpLost<Tx>(
 ): Promise<NamedKeyState> {
   const definition = engine.definitions.get(named.operation);
   if (!definition) return { kind: 'refused', why: 'no such operation' };
-  const call = await openLost(engine, definition, named);
+  const { tenant, principal, key, payload = null, context, result } = named;
+  const scope = { tenant, principal };
+  // The call that the client has made; its time is that of the trial.
+  const call = await openCall(engine, definition, { key, scope, payload, context, deadlineMs: TRIAL_MS });
   if ('ok' in call) return { kind: 'refused', why: call.code };
   const probed = await engine.store.probe(call.id);
   if (probed.kind === 'existing') return { kind: 'known', state: probed.row.state };
   if (probed.kind === 'locked') return { kind: 'running' };
-  const { result } = named;
   const here: NamedCall<Tx> = { call, lostKeys };
   if (named.payload === undefined) {
     return { kind: 'lost', calls: [], receivedEvents: [], ...(result ? { enter: enterByHand(here, result) } : {}) };
@@ -97,13 +99,6 @@ export async function lookUpLost<Tx>(
   if (!checked.ok) return { kind: 'refused', why: checked.code };
   const input = checked.value;
   return await runTrial(here, { input, isReceived, byHand: result && enterByHand(here, result, { input }) });
-}
-
-/** The call that the client has made; its time is that of the trial. */
-function openLost<Tx>(engine: Engine<Tx>, definition: Definition<Tx>, named: NamedKey) {
-  const { tenant, principal, key, payload = null, context } = named;
-  const scope = { tenant, principal };
-  return openCall(engine, definition, { key, scope, payload, context, deadlineMs: TRIAL_MS });
 }
 
 interface TrialInput {

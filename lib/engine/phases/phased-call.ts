@@ -1,3 +1,4 @@
+import type { Fingerprint } from '../../core/fingerprint.ts';
 import { isSettled } from '../../core/key-state.ts';
 import { drawToken } from '../../core/lease.ts';
 import { seal } from '../../core/seal.ts';
@@ -17,8 +18,8 @@ import { encodeInput } from './stored-input.ts';
 /** What a call of an operation in phases begins with. */
 interface PhasedCall extends Claiming {
   input: unknown;
-  /** Called as soon as a committed row has the call's fingerprint. */
-  claimed: () => void;
+  /** Called as soon as the key has a committed row that the call's payload fits, with the row's fingerprint. */
+  claimed: (of: Fingerprint | null) => void;
 }
 
 /**
@@ -33,9 +34,9 @@ export async function executeInPhases<Tx>(
   const { engine, id, fingerprint, request, deadline } = call;
   const { config, slots } = engine;
   const store = storeFor(call);
-  const { signal: stop, response, innerRetries } = request;
-  const limits = { deadline, stop, response, innerRetries };
-  const text = encodeInput({ input, context: request.context ?? [] }, definition.options);
+  const { signal: stop, response, innerRetries, context = [], method } = request;
+  const limits = { deadline, stop, response, innerRetries, method };
+  const text = encodeInput({ input, context, method }, definition.options);
   await config.onPoint?.('before-claim', pointOf(call));
   const claim: LeasedClaim = {
     ...claimOf(call, config.phasesRetentionMs, { waitMs: 0, thing }),
@@ -60,7 +61,7 @@ export async function executeInPhases<Tx>(
   }
   if ('tx' in begun) {
     const committed = () => {
-      claimed();
+      claimed(fingerprint);
       recordTransition(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });
     };
     return await runHeld(engine, definition, begun.held, limits, { claim, open: begun, committed });
@@ -70,7 +71,7 @@ export async function executeInPhases<Tx>(
   const { row } = begun;
   const isOther = isOfOtherKey(row, id);
   if (isOther ? !isTheirs(row, call.who) : comparePayload(row, call, config.secrets) !== 'same') return begun;
-  if (!isOther) claimed();
+  if (!isOther) claimed(row.fingerprint);
   // What is stored of it is in the answer. A completer goes on with it all the same.
   if (!(await mayReplay(engine, definition, { ...id, key: row.key }, deadline))) return begun;
   const taken = await inDoubt(async () => ({
@@ -83,8 +84,9 @@ export async function executeInPhases<Tx>(
     const to = { from: row.state, to: state, attempt: attempts, ...(isOther ? {} : { fingerprint }) };
     recordTransition(config, taking, to);
     const ended = await runHeld(engine, definition, taken.held, limits);
-    // To this caller the answer of another key is a replay.
-    return isOther && ended.kind === 'committed' ? { kind: 'existing', row: ended.row } : ended;
+    // To this caller the answer of another key is a replay; and only its answer tells that a key is another method's.
+    const isOwn = ended.kind === 'committed' && !isOther && comparePayload(ended.row, call, config.secrets) === 'same';
+    return ended.kind === 'committed' && !isOwn ? { kind: 'existing', row: ended.row } : ended;
   }
   // Its executor lives, or has just finished: what is there now decides.
   return await inDoubt(async () => ({ kind: 'existing' as const, row: (await store.find(row)) ?? row }));

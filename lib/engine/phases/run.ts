@@ -22,6 +22,8 @@ export interface PhasesRun<Tx> extends RunSettings<Tx> {
   readonly heartbeat: Heartbeat;
   readonly journal: Journal;
   input: unknown;
+  /** The method of the request that the key was claimed for, where its stored input says it. */
+  method?: string | undefined;
   /** Aborted when the lease is lost, or the time is up. */
   readonly signal: AbortSignal;
   /** Ends the run before its next step: a worker that stops does not break off a call that is under way. */

@@ -6,6 +6,8 @@ import { parseValue, stringifyValue } from '../stored-value.ts';
 interface StoredInput {
   input: unknown;
   context: readonly unknown[];
+  /** Of a route's request. Inputs of before do not say, and an older kit passes over it. */
+  method?: string | undefined;
 }
 
 interface Versions {
@@ -14,8 +16,8 @@ interface Versions {
 }
 
 /** @throws ConfigurationError for what cannot be stored: files, class instances, functions. Phases may go on without the client */
-export function encodeInput({ input, context }: StoredInput, { inputVersion = 1 }: Versions): string {
-  return stringifyValue({ version: inputVersion, input, context }, 'input', '.input');
+export function encodeInput({ input, context, method }: StoredInput, { inputVersion = 1 }: Versions): string {
+  return stringifyValue({ version: inputVersion, input, context, ...(method && { method }) }, 'input', '.input');
 }
 
 /**
