@@ -144,6 +144,8 @@ describe('the reasons of fail', () => {
       if (input.quantity > 8) return fail('sold_out', {}, { status: 503 });
       // @ts-expect-error
       if (input.quantity > 7) return fail('sold_out', {}, { status: 429 });
+      // @ts-expect-error
+      if (input.quantity > 7) return fail('sold_out', {}, { status: input.quantity > 8 ? 404 : 503 });
       const status: number = 409;
       if (input.quantity > 6) return fail('sold_out', {}, { status });
       if (input.quantity > 5) return defer('sold_out', { status: 503, retryAfterMs: 1000 });

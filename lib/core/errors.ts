@@ -26,10 +26,13 @@ export class IdempotencyError extends Error {
   }
 }
 
-/** How long an error asks to wait, in milliseconds; 0 where it does not. By its shape: a bundler may give an adapter a copy of a class. */
+/** Nobody is left alone for longer than that. */
+const MAX_WAIT_MS = 3_600_000;
+
+/** How long an error asks to wait, in milliseconds, at most an hour; 0 where it does not. Any may, such as a provider's. */
 export function retryAfterOf(error: unknown): number {
   const { retryAfterMs } = (error ?? {}) as { retryAfterMs?: unknown };
-  return typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : 0;
+  return typeof retryAfterMs === 'number' && retryAfterMs > 0 ? Math.min(retryAfterMs, MAX_WAIT_MS) : 0;
 }
 
 /** The kit was set up wrongly. Thrown where it is set up, or at first use; never a value. */

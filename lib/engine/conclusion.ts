@@ -202,9 +202,10 @@ export function refusalFromError<T>(error: unknown, where: FailureContext): Run<
     // In phases a worker goes on with the key, so nothing is told that would be an end.
     const isOpen = during === 'phases';
     const code = isOpen ? 'deferred' : error.code;
-    const { told, retryAfterMs = code === 'deferred' ? RETRY_AFTER_MS : undefined } = error;
-    const status = isRefusalStatus(error.status) && !(isOpen && isFinal(error.status)) ? error.status : undefined;
-    return { outcome: refuse(code, { executed, ...told, retryAfterMs, ...keys }), status, thrown: error };
+    const { status: own, response, ...told } = error.answer;
+    const later = code === 'deferred' ? { retryAfterMs: told.retryAfterMs ?? RETRY_AFTER_MS } : {};
+    const status = isRefusalStatus(own) && !(isOpen && isFinal(own)) ? own : undefined;
+    return { outcome: refuse(code, { executed, ...told, ...later, ...keys }), status, thrown: error };
   }
   const code = codeOf(error, where);
   const instance = report(error, isSetUp ? { ...where, during: 'setup' } : where);

@@ -95,8 +95,8 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    */
   onceForMs?: number;
   /**
-   * Whether an answer is kept, and so is every retry's. Asked before COMMIT, of each but a redirect, and of none behind a foreign
-   * call that may have been done. False: everything rolls back, the answer is passed on (`not_kept`), and the same key may be
+   * Whether an answer is kept, and so is every retry's. Asked before COMMIT, in each try, of all but a redirect and a decline of a
+   * foreign call, and of none behind a call that may have been done. False: everything rolls back, the answer is passed on (`not_kept`), and the same key may be
    * used again. Default: all is kept but a Response of 408, 423, 425 or 429, which `true` keeps, too. One of 500 or above, one that
    * is thrown, and what `defer` puts off are never kept.
    */
@@ -192,17 +192,10 @@ function assertOncePer<Tx>({
   oncePer,
   onceForMs,
 }: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'oncePer' | 'onceForMs'>): void {
-  if (onceForMs === undefined) return;
-  if (onceForMs > MAX_ONCE_FOR_MS) {
-    throw new ConfigurationError(`onceForMs of ${name} is longer than ${MAX_YEARS} years.`, {
-      existing: onceForMs,
-      expected: `at most ${MAX_ONCE_FOR_MS} milliseconds`,
-    });
-  }
-  if (oncePer && Number.isFinite(onceForMs) && onceForMs > 0) return;
+  if (onceForMs === undefined || (oncePer && onceForMs > 0 && onceForMs <= MAX_ONCE_FOR_MS)) return;
   throw new ConfigurationError(`onceForMs of ${name} cannot be used.`, {
     existing: oncePer ? onceForMs : 'onceForMs without oncePer',
-    expected: 'a number of milliseconds, and an oncePer that says for what',
+    expected: `a number of milliseconds, at most ${MAX_ONCE_FOR_MS} (${MAX_YEARS} years), and an oncePer that says for what`,
   });
 }
 

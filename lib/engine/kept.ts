@@ -25,20 +25,12 @@ export interface Keeping {
 /** An answer that is not kept. It is thrown, which rolls back, and passed on to whoever asks. */
 export class UnkeptAnswer extends CodedError {
   override readonly name = 'UnkeptAnswer';
-  /** What a route passes on, where there is one. */
-  readonly response: Response | undefined;
-  readonly status: number;
-  /** What the outcome says besides its code. */
-  readonly told: Partial<Refusal>;
+  /** `response`: what a route passes on; the rest is for the outcome. */
+  readonly answer: { status: number; response?: Response } & Partial<Refusal>;
 
-  constructor(
-    code: 'internal' | 'deferred' | 'not_kept',
-    { status, response, retryAfterMs, ...told }: { status: number; response?: Response } & Partial<Refusal>,
-  ) {
-    super(code, `It was answered with ${status}, which is not kept.`, { retryAfterMs });
-    this.response = response;
-    this.status = status;
-    this.told = told;
+  constructor(code: 'internal' | 'deferred' | 'not_kept', answer: UnkeptAnswer['answer']) {
+    super(code, `It was answered with ${answer.status}, which is not kept.`, { retryAfterMs: answer.retryAfterMs });
+    this.answer = answer;
   }
 }
 
@@ -97,13 +89,10 @@ export function keptRefusal(ended: Extract<Ended, { kind: 'refusal' }>, rule: Ke
   const { reason, message, status, data } = refusal;
   const isPutOff = later !== undefined;
   if (!isPutOff && !isFinal(status) && !rule.onKept) {
-    throw new ConfigurationError(
-      `The refusal ${reason} would be kept for good. To have it sent again, write \`defer\`.`,
-      {
-        existing: status,
-        expected: '400 to 499, and none of 408, 423, 425, 429',
-      },
-    );
+    throw new ConfigurationError(`The refusal ${reason} would be kept for good. Else write \`defer\`.`, {
+      existing: status,
+      expected: '400 to 499, and none of 408, 423, 425, 429',
+    });
   }
   if (isKept({ ok: false, reason, status, data }, { status, isPutOff }, rule)) {
     return isFinal(status) ? refusal : { ...refusal, status: 422 };

@@ -1,3 +1,4 @@
+import { redirect } from 'next/navigation';
 import { describe, expect, test } from 'vitest';
 import { database, expire, provider, rowOf, usePhases } from '../engine/phases/shop.fixture.ts';
 import type { AnswerToKeep, HandlerContext, Outcome } from '../index.ts';
@@ -43,14 +44,19 @@ function serving(way: Way, first: End, { keep, inStep = false }: How = {}, times
   const post = async () => {
     const init = {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
+      headers: { ...json, 'Idempotency-Key': key },
       body: '{}',
     };
     const answer = await handler(new Request('https://shop.test/api/orders', init));
     const [retryAfter, stored] = [answer.headers.get('retry-after'), answer.headers.get('idempotency-status')];
     return { status: answer.status, retryAfter, stored, body: await answer.text() };
   };
-  return { key, pay, idempotency, errors, post, written: () => effects(database.client, key) };
+  const json = { 'Content-Type': 'application/json' };
+  const keyless = () =>
+    routeHandler(pay, { key: 'optional' })(
+      new Request('https://shop.test/', { method: 'POST', headers: json, body: '{}' }),
+    );
+  return { key, pay, idempotency, errors, post, keyless, written: () => effects(database.client, key) };
 }
 
 const response = (status: number, headers: HeadersInit = {}) => new Response('as it is', { status, headers });
@@ -107,7 +113,9 @@ describe.each(Object.entries(PASSED_ON))('%s', (_, [end, { code, ...expected }])
 
   test('in phases it suspends the key, which goes on', async () => {
     const { key, post, errors, written } = serving('before', end);
-    expect(await post()).toMatchObject(told);
+    // The key goes on by itself, so nothing is told that would be an end.
+    const isOpenEnd = code !== 'not_kept';
+    expect(await post()).toMatchObject(isOpenEnd ? told : { status: 503, retryAfter: '1', stored: null });
     expect([(await rowOf(key))?.state, await written()]).toEqual(['in_progress', 1]);
     expect(errors).toHaveLength(code === 'internal' ? 1 : 0);
     expect(await post()).toMatchObject({ status: 200, stored: 'stored' });
@@ -119,7 +127,9 @@ describe.each(Object.entries(PASSED_ON))('%s', (_, [end, { code, ...expected }])
     const isRefusal = expected.retryAfter !== undefined && /^defer/.test(_);
     const status = isRefusal ? 422 : expected.status;
     expect(await post()).toMatchObject({ status, stored: 'stored' });
-    expect(await post()).toMatchObject({ status, stored: 'replayed' });
+    const again = await post();
+    expect(again).toMatchObject({ status, stored: 'replayed' });
+    expect(again.body).not.toMatch(/again|just now/);
     expect((await rowOf(key))?.state).toBe(isRefusal ? 'failed' : 'succeeded');
     expect(errors).toMatchObject([{ message: expect.stringContaining('is kept for good') }]);
     expect(provider.sends).toBe(1);
@@ -198,8 +208,8 @@ describe('`fail` is for good', () => {
 describe('in a step', () => {
   const ends: [string, End, number][] = [
     ['defer', ({ defer }) => defer('busy'), 503],
-    ['a thrown 409', thrown(() => response(409)), 409],
-    ['a thrown 200', thrown(() => response(200)), 503],
+    ['a thrown 409', thrown(() => response(409)), 503],
+    ['a thrown 423', thrown(() => response(423)), 423],
   ];
   test.each(ends)('%s rolls the step back, and suspends the key', async (_, end, status) => {
     const { key, post, written } = serving('before', end, { inStep: true });
@@ -266,6 +276,8 @@ describe('keep', () => {
     const { post } = serving('behind', () => 'done', { keep: never });
     expect(await post()).toMatchObject({ status: 200, stored: 'stored' });
     expect(asked).toEqual([]);
+    expect(await serving('plain', () => redirect('/thanks'), { keep: never }).post()).toMatchObject({ status: 303 });
+    expect(asked).toEqual([]);
     const { post: step } = serving('before', () => 'paid', { keep: never, inStep: true });
     await step();
     expect(asked).toMatchObject([{ ok: true, data: 'paid' }]);
@@ -282,13 +294,70 @@ describe('keep', () => {
   });
 });
 
+test('a client without a key is not asked to come again for what a worker goes on with: it would be done twice', async () => {
+  const { keyless } = serving('before', () => response(429, { 'Retry-After': '1' }));
+  const answer = await keyless();
+  expect([answer.headers.get('retry-after'), await answer.json()]).toMatchObject([null, { retry: 'never' }]);
+  const plain = await serving('plain', () => response(429, { 'Retry-After': '1' })).keyless();
+  expect([plain.status, plain.headers.get('retry-after')]).toEqual([429, '1']);
+});
+
+test('a worker reports an answer that `keep` says no to: it may be the same each time', async () => {
+  const { key, pay, idempotency, errors } = serving('before', ({ fail }) => fail('no'), { keep: () => false }, 2);
+  expect(await pay.execute({ key, payload: {} })).toMatchObject({
+    code: 'deferred',
+    reason: 'no',
+    executed: 'unknown',
+  });
+  expect(errors).toEqual([]);
+  await expire(key);
+  expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unfinished: 1 });
+  expect(errors).toMatchObject([{ name: 'UnkeptAnswer' }]);
+});
+
+test('Response.error() is no answer, thrown or returned', async () => {
+  for (const end of [() => Response.error(), thrown(() => Response.error())]) {
+    const { post, errors } = serving('plain', end);
+    expect(await post()).toMatchObject({ status: 500 });
+    expect(errors).toMatchObject([{ message: expect.stringContaining('Response.error()') }]);
+  }
+});
+
+test('a step that nobody awaits is told as what it is, whatever the function ends in', async () => {
+  const errors: unknown[] = [];
+  const pay = kit(database.client, { onError: (error) => void errors.push(error) })
+    .operation({ name: 'pay', schema: anything })
+    .phases(async ({ foreign, key, defer }) => {
+      void foreign('charge', provider.call(key)).catch(() => {});
+      return defer('busy');
+    });
+  expect(await pay.execute({ key: freshKey(), payload: {} })).toMatchObject({ code: 'internal' });
+  expect(errors).toMatchObject([{ name: 'ConfigurationError', message: expect.stringContaining('Await each step') }]);
+});
+
+test('an operation that runs again in place of an answer that cannot be read does not say that nothing was changed', async () => {
+  const key = freshKey();
+  const versions = [1, 2].map((schemaVersion) =>
+    kit(database.client)
+      .operation({
+        ...{ name: 'pay', schema: anything, schemaVersion, naturallyIdempotent: true },
+        ...(schemaVersion === 2 && { keep: () => false }),
+      })
+      .handler(async () => 'done'),
+  );
+  expect(await versions[0]?.execute({ key, payload: {} })).toMatchObject({ ok: true });
+  expect(await versions[1]?.execute({ key, payload: {} })).toMatchObject({ code: 'result_unreadable', executed: true });
+});
+
 test('fifty at once hear of one that was put off, and do not each try', async () => {
   let runs = 0;
   const { key, pay } = serving('plain', ({ defer }) => {
     runs++;
     return defer('busy');
   });
-  const told = await Promise.all(Array.from({ length: 50 }, () => pay.execute({ key, payload: {} })));
+  const told = await Promise.all(
+    Array.from({ length: 50 }, () => pay.execute({ key, payload: {}, deadlineMs: 20_000 })),
+  );
   expect(new Set(told.map((each) => !each.ok && each.code))).toEqual(new Set(['deferred']));
   expect(runs).toBe(1);
 });

@@ -110,7 +110,7 @@ export function routeHandler<Input, Result, Reason extends string>(
     await dropBody(request);
     // Of this call's own making alone: a follower shares the error, but a body can be read only once.
     const { thrown } = run;
-    if (thrown instanceof UnkeptAnswer && thrown.response && thrown.response === fresh && mayPassOn(run, keyed))
+    if (fresh && thrown instanceof UnkeptAnswer && thrown.answer.response === fresh && mayPassOn(run, keyed))
       return fresh;
     if (thrown instanceof RollbackRedirect) return seeOther(thrown.url);
     if (isControlFlow(thrown)) throw thrown; // notFound() and its like: Next answers
@@ -144,7 +144,7 @@ interface Keyed {
  */
 function mayPassOn({ outcome, thrown }: Run<unknown>, { isTheirs, isIdempotent }: Keyed): boolean {
   if (outcome.ok || outcome.executed === false) return true;
-  return (isTheirs || isIdempotent) && thrown instanceof UnkeptAnswer && !isFinal(thrown.status);
+  return (isTheirs || isIdempotent) && thrown instanceof UnkeptAnswer && !isFinal(thrown.answer.status);
 }
 
 /** The caller's key; or none, where none is asked for: each such request is an intent of its own. */

@@ -69,15 +69,14 @@ test('a look-up and a reference are asked without a key', async () => {
   expect(asked).toEqual(Array(2).fill({ timeout: 5000, maxNetworkRetries: 0 }));
 });
 
-test('what its limiter asks to wait is followed, of a request that did nothing; not where it may have been done', async () => {
+test('its error says how long its limiter asks to wait, which the kit follows', async () => {
   await fault({ kind: 'rate-limit' });
   const call = charge();
-  const cause = { statusCode: 429 };
-  const limited = call.send(call.arguments, request);
-  await expect(limited).rejects.toMatchObject({ verdict: 'not_executed', retryAfterMs: 1000, cause });
-  await fault({ kind: 'rate-limit' });
-  const cautious = charge({ judge: () => 'indeterminate' });
-  await expect(cautious.send(cautious.arguments, request)).rejects.toMatchObject({ statusCode: 429 });
+  const limited: unknown = await call.send(call.arguments, request).catch((error: unknown) => error);
+  expect(limited).toMatchObject({ statusCode: 429, retryAfterMs: 1000 });
+  expect(call.judge?.(limited)).toBe('not_executed');
+  await fault({ kind: 'error-before' });
+  await expect(call.send(call.arguments, request)).rejects.not.toHaveProperty('retryAfterMs');
 });
 
 test("Stripe's defaults hold until others are given", () => {

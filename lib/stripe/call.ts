@@ -1,6 +1,5 @@
 import { parseRetryAfter } from '../core/backoff.ts';
 import type { ForeignCall, ForeignRequest, ForeignVerdict, LookedUp } from '../engine/phases/context.ts';
-import { notExecuted } from '../engine/phases/thrown-verdict.ts';
 
 /** Options for a request of the package `stripe` that only reads. */
 export interface StripeReadOptions {
@@ -64,15 +63,6 @@ export function stripeCall<Arguments, R, Reason extends string = never>(
   call: StripeCall<Arguments, R, Reason>,
 ): ForeignCall<Arguments, R, Reason | 'card_declined'> {
   const { send, lookup, fromReference, judge, ...own } = call;
-  const verdictOf = (error: unknown) =>
-    judge?.(error) ?? (error instanceof StripePendingError ? ('look_up' as const) : judgeStripeError(error));
-  const hasDoneNothing = (error: unknown) => {
-    try {
-      return verdictOf(error) === 'not_executed';
-    } catch {
-      return false; // it is asked once more, and heard
-    }
-  };
   return {
     dependency: 'stripe',
     indeterminate: 'retry',
@@ -83,16 +73,14 @@ export function stripeCall<Arguments, R, Reason extends string = never>(
       try {
         return await send(stored, options, request);
       } catch (error) {
-        const retryAfterMs = pauseAskedFor(error);
-        if (retryAfterMs === undefined || !hasDoneNothing(error)) throw error;
-        throw notExecuted({ retryAfterMs, cause: error });
+        throw withPause(error);
       }
     },
     ...(lookup ? { lookup: (stored, request) => lookup(stored, readOptions(request), request) } : {}),
     ...(fromReference
       ? { fromReference: (reference, request) => fromReference(reference, readOptions(request), request) }
       : {}),
-    judge: verdictOf,
+    judge: (error) => judge?.(error) ?? (error instanceof StripePendingError ? 'look_up' : judgeStripeError(error)),
   };
 }
 
@@ -147,9 +135,10 @@ function isStripeFailure(error: unknown): error is StripeFailure {
   return error instanceof Error && 'rawType' in error && 'statusCode' in error;
 }
 
-/** How long Stripe's limiter asks to wait, in milliseconds. */
-function pauseAskedFor(error: unknown): number | undefined {
-  return isStripeFailure(error) ? parseRetryAfter(error.headers?.['retry-after'] ?? null, Date.now()) : undefined;
+/** The error, with the time for which Stripe asks to be left alone, in milliseconds: the kit follows it. */
+function withPause(error: unknown): unknown {
+  const retryAfterMs = isStripeFailure(error) && parseRetryAfter(error.headers?.['retry-after'] ?? null, Date.now());
+  return retryAfterMs ? Object.assign(error as object, { retryAfterMs }) : error;
 }
 
 /** Tells whether the connection was refused, or its host not found: then no byte of the request was sent. */

@@ -28,7 +28,7 @@ function pauseAfter<Tx>(
   error?: unknown,
 ): { pauseMs: number; attentionAfterMs: number } {
   const paceMs = equalJitter(Math.max(1, attempts), PACE, Math.random());
-  const pauseMs = Math.max(paceMs, Math.min(retryAfterOf(error), PACE.capMs));
+  const pauseMs = Math.max(paceMs, retryAfterOf(error));
   return { pauseMs, attentionAfterMs: options.attentionAfterMs ?? ATTENTION_AFTER_MS };
 }
 

@@ -33,7 +33,7 @@ describe('what `send` throws is its verdict, and no judge is asked', () => {
   ])('a provider that asks to wait for %s is left alone for as long', async (_, retryAfterMs, waitedMs) => {
     const key = freshKey();
     const { checkout, idempotency } = shop({}, { send: throwing(() => notExecuted({ retryAfterMs })) });
-    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', retryAfterMs });
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'unavailable', retryAfterMs: waitedMs });
     const row = await rowOf(key);
     const pausedMs = Number(row?.nextAttemptAt) - Number(row?.claimedAt);
     expect(pausedMs).toBeGreaterThanOrEqual(waitedMs);
@@ -73,8 +73,22 @@ describe('what `send` throws is its verdict, and no judge is asked', () => {
     const { checkout } = shop({ onError: (error) => void errors.push(error) }, how);
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'failed', reason: 'declined' });
     expect((await rowOf(key))?.result).toContain('422');
-    expect(errors).toMatchObject([{ message: expect.stringContaining('is kept for good') }]);
+    expect(errors).toMatchObject([{ message: expect.stringContaining('told as 422') }]);
   });
+});
+
+test.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['an object', { a: 1 }],
+])('A11 refused with %s for a reason says nothing, and is reported', async (_, reason) => {
+  const key = freshKey();
+  const errors: unknown[] = [];
+  const send = throwing(() => refused(reason as string));
+  const { checkout } = shop({ onError: (error) => void errors.push(error) }, { send });
+  expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true });
+  expect(errors).toMatchObject([
+    { name: 'ConfigurationError', message: expect.stringContaining('send of charge_created') },
+  ]);
 });
 
 test.each([['notExecuted', notExecuted] as const, ['refused', () => refused('no')] as const])(

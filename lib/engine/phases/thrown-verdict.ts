@@ -1,9 +1,6 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { ForeignVerdict } from './context.ts';
 
-/** No later run waits for longer. */
-const MAX_WAIT_MS = 3_600_000;
-
 /** What `send` itself knows of a call that did nothing; `judge` is not asked. */
 export class ThrownVerdict extends IdempotencyError {
   override readonly name = 'ThrownVerdict';
@@ -32,8 +29,7 @@ export function isThrownVerdict(error: unknown): error is ThrownVerdict {
 export function notExecuted(how: { retryAfterMs?: number | undefined; cause?: unknown } = {}): Error {
   const { cause, retryAfterMs = 0 } = how;
   // A time that cannot be read says nothing.
-  const waitMs = retryAfterMs > 0 ? Math.min(retryAfterMs, MAX_WAIT_MS) : undefined;
-  return new ThrownVerdict('not_executed', { cause, retryAfterMs: waitMs });
+  return new ThrownVerdict('not_executed', { cause, retryAfterMs: retryAfterMs > 0 ? retryAfterMs : undefined });
 }
 
 /**
