@@ -127,7 +127,7 @@ export interface Leases<Tx> {
 }
 
 /** How many keys of an operation may be taken at once. */
-interface Share {
+export interface Share {
   operation: string;
   most: number;
 }
@@ -220,7 +220,7 @@ export function isDoubtful({ sends, notExecuted }: Pick<Step, 'sends' | 'notExec
 }
 
 /** What a foreign system has refused for good. */
-interface FinalAnswer {
+export interface FinalAnswer {
   /** The refusal, in its stored form. */
   refusal: string;
   /** True: nor has any send before it done anything. */

@@ -144,7 +144,7 @@ export interface Overview {
 }
 
 /** The keys of an operation that no worker runs. */
-interface UnlistedKeys {
+export interface UnlistedKeys {
   operation: string;
   count: number;
   /** How many of them have a foreign call that may have been done. */
