@@ -8,8 +8,10 @@ import { addressOf, anchorsOf, render } from './render.ts';
 
 const FOLDER = resolve('docs/errors');
 const CODES = Object.keys(ADVICE) as Code[];
+/** Codes that pass on the reason which the operation gave. */
+const SAY_WHY = ['failed', 'deferred', 'not_kept'];
 /** Codes whose `detail` says more than the table's words: what was given to `fail`, or what is wrong with the body. */
-const IN_OWN_WORDS = ['failed', 'deferred', 'not_kept', 'malformed_body', 'unsupported_media_type', 'payload_too_large'];
+const IN_OWN_WORDS = [...SAY_WHY, 'malformed_body', 'unsupported_media_type', 'payload_too_large'];
 
 const read = (name: string) => readFile(resolve(FOLDER, `${name}.md`), 'utf8');
 
@@ -38,8 +40,7 @@ describe.each(CODES)('H2 the page of %s', (code) => {
     expect([true, false, 'unknown']).toContain(executed);
     expect(instance).toMatch(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(fieldErrors !== undefined).toBe(code === 'validation');
-    const saysWhy = ['failed', 'deferred', 'not_kept'].includes(code);
-    expect([reason !== undefined, data !== undefined]).toEqual([saysWhy, code === 'failed']);
+    expect([reason !== undefined, data !== undefined]).toEqual([SAY_WHY.includes(code), code === 'failed']);
   });
 
   test('is shown by the demo', async () => {
