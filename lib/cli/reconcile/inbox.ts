@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { errorLine } from '../../core/printable.ts';
+import { epochMs, withDates } from '../../store/prisma/keys/read.ts';
 import { CliError, UsageError } from '../command.ts';
 import { isCutShort, withDatabase, withoutPassword } from '../database.ts';
 
@@ -49,7 +50,7 @@ function hasPassword(address: string): boolean {
 const PAGE = 1000;
 
 const RECEIVED = `
-SELECT event_id AS id, source, received_at AS "receivedAt" FROM inbox_events
+SELECT event_id AS id, source, ${epochMs('received_at')} AS "receivedAt" FROM inbox_events
  WHERE received_at >= $1::timestamptz AND ($2::text IS NULL OR source = $2)
    AND event_id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
    AND (source, event_id) > ($3::text, $4::text)
@@ -94,7 +95,8 @@ async function readEvents(sql: pg.Client, { source, since }: EventFilter): Promi
   for (;;) {
     const last = events.at(-1);
     const values = [since.toISOString(), source ?? null, last?.source ?? '', last?.id ?? ''];
-    const { rows }: pg.QueryResult<ConsumerEvent> = await sql.query(RECEIVED, values);
+    const read = sql.query(RECEIVED, values).then(({ rows }) => rows);
+    const rows = await withDates<ConsumerEvent>(read, 'receivedAt');
     events.push(...rows);
     if (rows.length < PAGE) return events;
   }

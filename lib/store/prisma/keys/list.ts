@@ -3,7 +3,7 @@ import type { Leases } from '../../leases.ts';
 import type { KeyFilter, ListedKey, Oversight, Overview } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
-import { KEY_COLUMNS, type RawRow, toKeyRow } from './read.ts';
+import { epochMs, KEY_COLUMNS, type RawRow, toKeyRow, withDates } from './read.ts';
 
 /**
  * True of every committed row that the completer or a person is to look at. The condition of the partial
@@ -149,7 +149,7 @@ SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_cla
        (SELECT count(*) FILTER (WHERE state = 'in_progress')::float8 AS in_progress,
                count(*) FILTER (WHERE state = 'unknown')::float8 AS unknown,
                count(*) FILTER (WHERE ${isStuck('$1')})::float8 AS stuck,
-               min(claimed_at) FILTER (WHERE state = 'in_progress') AS oldest
+               ${epochMs("min(claimed_at) FILTER (WHERE state = 'in_progress')")} AS oldest
           FROM ${OPEN_KEYS}
          WHERE ${isOf('$2')}) AS open,
        (SELECT coalesce(sum(count), 0)::float8 AS prevented
@@ -193,7 +193,7 @@ export async function overview(
   { counted = {} as CountCache, usedAgain = USED_AGAIN, estimated = ESTIMATED, sampled = SAMPLED } = {},
 ): Promise<Overview> {
   const ofOne = tenant ?? null;
-  const [about] = (await db.$queryRawUnsafe<About[]>(ABOUT, stuckAfterMs, ofOne)) as [About];
+  const [about] = (await withDates(db.$queryRawUnsafe(ABOUT, stuckAfterMs, ofOne), 'oldest')) as [About];
   const isEstimated = about.expected >= estimated; // not before the first ANALYZE
   const settled = isEstimated
     ? await db.$queryRawUnsafe<Counts>(ESTIMATE, ofOne, about.expected, (100 * sampled) / about.expected)
@@ -224,12 +224,12 @@ async function count(db: RawQueries, ofOne: string | null, counted: CountCache, 
 
 const COUNT_OPEN = `
 SELECT operation, state, count(*)::int AS count, count(*) FILTER (WHERE ${isStuck('$1')})::int AS stuck,
-       min(claimed_at) AS "oldestAt"
+       ${epochMs('min(claimed_at)')} AS "oldestAt"
   FROM ${OPEN_KEYS}
  GROUP BY operation, state`;
 
 export const countOpen: Asked<Leases<never>, 'countOpen'> = async (db, stuckAfterMs) =>
-  await db.$queryRawUnsafe(COUNT_OPEN, stuckAfterMs);
+  await withDates(db.$queryRawUnsafe(COUNT_OPEN, stuckAfterMs), 'oldestAt');
 
 /** How many keys one look flags at most: the next one goes on. */
 const MOST = 1000;

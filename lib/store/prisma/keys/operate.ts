@@ -5,7 +5,7 @@ import type { Asked, Db } from '../db.ts';
 import { transactInPrisma } from '../interactive-transaction.ts';
 import { ERASE_MS } from '../timeouts.ts';
 import { OPEN_KEYS } from './list.ts';
-import { IS_KEY, keyValues, NOW } from './read.ts';
+import { epochMs, IS_KEY, keyValues, NOW, withDates } from './read.ts';
 
 /** The beginning of a record of what a person did: part of the statement that does it, so that neither is there alone. */
 export const AUDIT = 'INSERT INTO idempotency_audit (tenant, principal, operation, key, type, actor, detail)';
@@ -167,11 +167,11 @@ ${AUDIT}
 VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::jsonb)`;
 
 const RECORDS = `
-SELECT at, actor, type, tenant, principal, operation, key, detail FROM idempotency_audit
+SELECT ${epochMs('at')} AS at, actor, type, tenant, principal, operation, key, detail FROM idempotency_audit
  WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR principal = $2)
    AND ($3::text IS NULL OR operation = $3) AND ($4::text IS NULL OR key = $4)
    AND ($5::text IS NULL OR actor = $5) AND ($6::text IS NULL OR type = $6)
- ORDER BY at DESC, id DESC LIMIT $7::int + 1 OFFSET $8::int`;
+ ORDER BY idempotency_audit.at DESC, id DESC LIMIT $7::int + 1 OFFSET $8::int`;
 
 // By the time of the statement: see `reap.ts`. A record that is younger than 30 days, the database keeps. Without a lock, which
 // needs the right to UPDATE: of two reapers at once the second waits in its DELETE, and finds the rows gone.
@@ -193,7 +193,7 @@ export const record: Asked<Oversight, 'record'> = async (db, { type, actor, deta
 const audit: Asked<Oversight, 'audit'> = async (db, filter) => {
   const { tenant, principal, operation, key, actor, type, limit, offset } = filter;
   const given = [tenant, principal, operation, key, actor, type].map((value) => value ?? null);
-  const rows = await db.$queryRawUnsafe<AuditRecord[]>(RECORDS, ...given, limit, offset);
+  const rows = await withDates<AuditRecord>(db.$queryRawUnsafe(RECORDS, ...given, limit, offset), 'at');
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
 };
 

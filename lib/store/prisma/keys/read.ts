@@ -1,7 +1,7 @@
 import { parseKey } from '../../../core/key.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
-import type { Leases } from '../../leases.ts';
+import type { Leases, Step } from '../../leases.ts';
 import type { Claim, KeyRow } from '../../rows.ts';
 import type { Store } from '../../store.ts';
 import type { RawQueries } from '../client.ts';
@@ -82,6 +82,13 @@ export function epochMs(column: string): string {
   return `date_part('epoch', ${column}) * 1000`;
 }
 
+/** The rows of a statement, with a Date in each of these columns, of which it selects `epochMs`. */
+export async function withDates<Row>(rows: PromiseLike<unknown>, ...columns: (keyof Row)[]): Promise<Row[]> {
+  const read = (await rows) as Record<keyof Row, unknown>[];
+  for (const row of read) for (const column of columns) row[column] = dateOf(row[column] as number | null);
+  return read as Row[];
+}
+
 // No lock: a settled row never changes, and whoever waits for an unsettled one asks again. One row comes back in any case,
 // and says who has answered.
 const FIND = `
@@ -134,13 +141,13 @@ SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::jsonb
 
 // With what people did to it, which is kept apart: a timeline shows both.
 const EVENTS = `
-SELECT type, actor, detail, at
+SELECT type, actor, detail, ${epochMs('at')} AS at
   FROM (SELECT id, type, actor, detail, at FROM idempotency_events
          WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4
         UNION ALL
         SELECT id, type, actor, detail, at FROM idempotency_audit
          WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4) AS happened
- ORDER BY at, id`;
+ ORDER BY happened.at, id`;
 
 export const recordEvent: Asked<Store<never>, 'recordEvent'> = async (db, id, event) => {
   const detail = event.detail && JSON.stringify(event.detail);
@@ -148,7 +155,7 @@ export const recordEvent: Asked<Store<never>, 'recordEvent'> = async (db, id, ev
 };
 
 export const findEvents: Asked<Store<never>, 'events'> = async (db, id) =>
-  await db.$queryRawUnsafe(EVENTS, ...keyValues(id));
+  await withDates(db.$queryRawUnsafe(EVENTS, ...keyValues(id)), 'at');
 
 // A yes or no, and not the row: nearly always it is as expected, and Prisma's share of reading its columns is large.
 const STANDS = `
@@ -167,7 +174,7 @@ export const STEP_COLUMNS = `name, position, kind, idempotency_phases.state, res
   extract(epoch FROM clock_timestamp() - first_sent_at)::float8 * 1000 AS "sinceFirstSentMs",
   extract(epoch FROM clock_timestamp() - last_sent_at)::float8 * 1000 AS "sinceLastSentMs",
   extract(epoch FROM keys_until - clock_timestamp())::float8 * 1000 AS "rememberedForMs",
-  first_sent_at AS "firstSentAt", finished_at AS "finishedAt", verdict, reference`;
+  ${epochMs('first_sent_at')} AS "firstSentAt", ${epochMs('finished_at')} AS "finishedAt", verdict, reference`;
 
 const STEPS = `
 SELECT ${STEP_COLUMNS} FROM idempotency_phases
@@ -175,7 +182,10 @@ SELECT ${STEP_COLUMNS} FROM idempotency_phases
  ORDER BY position`;
 
 export const findSteps: Asked<Leases<never>, 'steps'> = async (db, id) =>
-  await db.$queryRawUnsafe(STEPS, ...keyValues(id));
+  await readSteps(db.$queryRawUnsafe(STEPS, ...keyValues(id)));
+
+/** The steps that a statement returns. */
+export const readSteps = (rows: PromiseLike<unknown>) => withDates<Step>(rows, 'firstSentAt', 'finishedAt');
 
 const HAS_STEP = `
 SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;

@@ -1,10 +1,10 @@
-import type { Leases, Step } from '../../leases.ts';
+import type { Leases } from '../../leases.ts';
 import { sendStatement } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { isNoRowsChanged } from '../errors.ts';
 import { writeStatement } from './complete.ts';
 import { assertHeld, heldValues, IS_HELD, leaseLost, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
-import { STEP_COLUMNS } from './read.ts';
+import { readSteps, STEP_COLUMNS } from './read.ts';
 
 type Port = Leases<never>;
 
@@ -39,7 +39,7 @@ RETURNING ${STEP_COLUMNS}`;
 const startForeign: Asked<Port, 'startForeign'> = async (db, held, leaseMs, call) => {
   const { name, position, derivedKey, providerKeyTtlMs = 0 } = call;
   const values = [...heldValues(held), leaseMs, name, position, call.arguments, derivedKey, providerKeyTtlMs];
-  return assertHeld(await db.$queryRawUnsafe<Step[]>(START, ...values), held);
+  return assertHeld(await readSteps(db.$queryRawUnsafe(START, ...values)), held);
 };
 
 const FINISH_FOREIGN = `

@@ -2,6 +2,7 @@ import type { DatabaseFacts, Oversight, Timeline } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { timestamp } from '../wire/encoding.ts';
+import { epochMs, withDates } from './read.ts';
 
 /** Ten minutes by the server's clock, so that all processes mean the same ones. */
 const BUCKET = 'to_timestamp(floor(extract(epoch FROM statement_timestamp()) / 600) * 600)';
@@ -15,7 +16,7 @@ SELECT ${BUCKET}, operation, outcome, count
 ON CONFLICT (bucket, operation, outcome) DO UPDATE SET count = idempotency_tallies.count + EXCLUDED.count`;
 
 const TALLIES = `
-SELECT bucket AS at, operation, outcome, count::float8 AS count FROM idempotency_tallies
+SELECT ${epochMs('bucket')} AS at, operation, outcome, count::float8 AS count FROM idempotency_tallies
  WHERE bucket > $1::timestamptz - interval '10 min' AND outcome <> 'timeline'
  ORDER BY bucket, operation, outcome`;
 
@@ -27,7 +28,7 @@ export const addTallies: Asked<Oversight, 'addTallies'> = async (db, counts) => 
 };
 
 export const tallies: Asked<Oversight, 'tallies'> = async (db, since) =>
-  await db.$queryRawUnsafe(TALLIES, timestamp(since));
+  await withDates(db.$queryRawUnsafe(TALLIES, timestamp(since)), 'at');
 
 export const reapTallies: Asked<Oversight, 'reapTallies'> = async (db) => await db.$queryRawUnsafe(REAP);
 
@@ -55,7 +56,8 @@ SELECT ${BUCKET}, left(pg_walfile_name(pg_current_wal_lsn()), 8), 'timeline', 1
 ON CONFLICT (bucket, operation, outcome) DO NOTHING`;
 
 const TIMELINES = `
-SELECT operation AS name, min(bucket) AS "firstSeenAt", max(bucket) + interval '10 min' AS "lastSeenAt"
+SELECT operation AS name, ${epochMs('min(bucket)')} AS "firstSeenAt",
+       ${epochMs("max(bucket) + interval '10 min'")} AS "lastSeenAt"
   FROM idempotency_tallies WHERE outcome = 'timeline'
  GROUP BY operation ORDER BY max(bucket), operation`;
 
@@ -74,7 +76,7 @@ interface RawTimeline extends Omit<Timeline, 'number'> {
 
 export const databaseFacts: Asked<Oversight, 'databaseFacts'> = async (db) => {
   const [facts] = await db.$queryRawUnsafe<[RawFacts]>(FACTS);
-  const timelines = await db.$queryRawUnsafe<RawTimeline[]>(TIMELINES);
+  const timelines = await withDates<RawTimeline>(db.$queryRawUnsafe(TIMELINES), 'firstSeenAt', 'lastSeenAt');
   const { version, serverVersion, isAurora, isNeon, isCitus, ...rest } = facts;
   return {
     ...rest,

@@ -1,6 +1,6 @@
 import type { Delivery, OutboxStore, Taken } from '../../messages.ts';
 import type { Asked } from '../db.ts';
-import { NOW } from '../keys/read.ts';
+import { epochMs, NOW, withDates } from '../keys/read.ts';
 import { countChanged } from './operate.ts';
 
 type Outbox = OutboxStore<never>;
@@ -17,7 +17,7 @@ const takeFor = (leaseMs: string) => `
    next_attempt_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'`;
 
 const TAKEN_COLUMNS = `d.event_id AS "eventId", d.destination, d.aggregate, d.sequence::float8 AS sequence, d.attempts,
-  d.fencing_token AS "fencingToken", e.type, e.payload, e.headers, e.derived_key AS "derivedKey", e.created_at AS "createdAt"`;
+  d.fencing_token AS "fencingToken", e.type, e.payload, e.headers, e.derived_key AS "derivedKey", ${epochMs('e.created_at')} AS "createdAt"`;
 
 // One jump of the index per aggregate: its first open row, then the first of the next aggregate. So a million events
 // behind one another cost no more than one, and an aggregate whose first row is not due offers none of its later ones.
@@ -50,7 +50,7 @@ UPDATE outbox_deliveries d SET ${takeFor('$2')}
 RETURNING ${TAKEN_COLUMNS}`;
 
 const takeHeads: Asked<Outbox, 'takeHeads'> = async (db, destination, leaseMs, limit, after) =>
-  await db.$queryRawUnsafe(TAKE_HEADS, destination, leaseMs, limit, after);
+  await withDates(db.$queryRawUnsafe(TAKE_HEADS, destination, leaseMs, limit, after), 'createdAt');
 
 /** A delivery as its relay knows it: parameters 1 to 3, from `heldValues`. */
 const IS_HELD = `event_id = $1::uuid AND destination = $2::text AND fencing_token = $3::int AND state = 'pending'`;
@@ -91,10 +91,11 @@ taken AS (
   RETURNING ${TAKEN_COLUMNS})
 SELECT EXISTS (SELECT FROM done) AS marked, taken.* FROM (SELECT 1) one LEFT JOIN taken ON true`;
 
-type Marked = { marked: boolean } & (Delivery | { eventId: null });
+type Marked = { marked: boolean } & (Delivery | { eventId: null; createdAt: null });
 
 const markDelivered: Asked<Outbox, 'markDelivered'> = async (db, taken, leaseMs) => {
-  const [{ marked, ...next }] = await db.$queryRawUnsafe<[Marked]>(DELIVERED, ...heldValues(taken), leaseMs);
+  const rows = await withDates<Marked>(db.$queryRawUnsafe(DELIVERED, ...heldValues(taken), leaseMs), 'createdAt');
+  const [{ marked, ...next }] = rows as [Marked];
   return { marked, next: next.eventId === null ? undefined : next };
 };
 

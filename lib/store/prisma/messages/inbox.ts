@@ -1,5 +1,6 @@
 import {
   type FailedEvent,
+  type InboxRow,
   type InboxStore,
   isSamePayload,
   type KnownRow,
@@ -11,6 +12,7 @@ import type { RawQueries } from '../client.ts';
 import type { Asked, Db } from '../db.ts';
 import { isOutage, outageError } from '../errors.ts';
 import { idleLimit } from '../keys/claim.ts';
+import { epochMs, withDates } from '../keys/read.ts';
 import { LEVEL, type Statement } from '../statement.ts';
 import { explain, type Last, type TransactionPlan } from '../transaction-plan.ts';
 import { truncate } from './delivery.ts';
@@ -49,7 +51,12 @@ const NO_RESULT = `
 SELECT 1 / count(*) AS one FROM inbox_events WHERE source = $1::text AND event_id = $2::text AND state = 'processed'`;
 
 export const INBOX_COLUMNS = `source, event_id AS "eventId", state, payload_hash AS "payloadHash", attempts, mismatches,
-  last_error AS "lastError", received_at AS "receivedAt", processed_at AS "processedAt", next_attempt_at AS "nextAttemptAt"`;
+  last_error AS "lastError", ${epochMs('received_at')} AS "receivedAt", ${epochMs('processed_at')} AS "processedAt",
+  ${epochMs('next_attempt_at')} AS "nextAttemptAt"`;
+
+/** The rows of a statement that selects these. */
+export const readReceived = <Row extends InboxRow>(rows: PromiseLike<unknown>) =>
+  withDates<Row>(rows, 'receivedAt', 'processedAt', 'nextAttemptAt');
 
 const FIND = `
 SELECT ${INBOX_COLUMNS}, result, payload IS NOT NULL AS "isKept" FROM inbox_events
@@ -127,7 +134,7 @@ export async function findReceived(
   db: RawQueries,
   { source, eventId }: Pick<Receipt, 'source' | 'eventId'>,
 ): Promise<KnownRow | undefined> {
-  return (await db.$queryRawUnsafe<KnownRow[]>(FIND, source, eventId))[0];
+  return (await readReceived<KnownRow>(db.$queryRawUnsafe(FIND, source, eventId)))[0];
 }
 
 // A statement of its own, behind the rollback: in the transaction, the count of its failures would go with it.

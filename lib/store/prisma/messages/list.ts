@@ -1,16 +1,17 @@
-import type { FoundDelivery, FoundEvent, InboxStore, MessageRecord, OutboxStore } from '../../messages.ts';
+import type { DeliveryRow, FoundDelivery, FoundEvent, InboxStore, MessageRecord, OutboxStore } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
+import { epochMs, withDates } from '../keys/read.ts';
 import { IS_OPEN } from './delivery.ts';
-import { findReceived, INBOX_COLUMNS } from './inbox.ts';
+import { findReceived, INBOX_COLUMNS, readReceived } from './inbox.ts';
 
 type Outbox = OutboxStore<never>;
 type Inbox = InboxStore<never>;
 
 /** The columns of a `DeliveryRow`: of a delivery `d` with its event's, and of the `first` that it waits for. */
 const DELIVERY_COLUMNS = `d.event_id AS "eventId", d.destination, d.aggregate, d.sequence::float8 AS sequence, d.type, d.state,
-  d.attempts, d.next_attempt_at AS "nextAttemptAt", d.last_error AS "lastError", d.created_at AS "createdAt",
-  d.settled_at AS "settledAt", CASE WHEN first.state IS NOT NULL THEN to_json(first) END AS "waitsFor"`;
+  d.attempts, ${epochMs('d.next_attempt_at')} AS "nextAttemptAt", d.last_error AS "lastError",
+  ${epochMs('d.created_at')} AS "createdAt", ${epochMs('d.settled_at')} AS "settledAt", CASE WHEN first.state IS NOT NULL THEN to_json(first) END AS "waitsFor"`;
 
 const WITH_EVENT = `
   SELECT d.*, e.type, e.created_at FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id`;
@@ -36,19 +37,22 @@ SELECT ${INBOX_COLUMNS}, NULL AS result FROM inbox_events
  WHERE ($1::text IS NULL OR state = $1) AND ($2::text IS NULL OR source = $2)
  ORDER BY received_at DESC, source, event_id LIMIT $3::int OFFSET $4::int`;
 
-const STOPS = 'SELECT destination, reason, at FROM outbox_stops ORDER BY destination';
+const STOPS = `SELECT destination, reason, ${epochMs('at')} AS at FROM outbox_stops ORDER BY destination`;
+
+const readDeliveries = <Row extends DeliveryRow>(rows: PromiseLike<unknown>) =>
+  withDates<Row>(rows, 'nextAttemptAt', 'createdAt', 'settledAt');
 
 export const listDeliveries: Asked<Outbox, 'list'> = async (db, { state, destination, limit, offset }) =>
-  await db.$queryRawUnsafe(DELIVERIES, state ?? null, destination ?? null, limit, offset);
+  await readDeliveries(db.$queryRawUnsafe(DELIVERIES, state ?? null, destination ?? null, limit, offset));
 
 export const listReceived: Asked<Inbox, 'list'> = async (db, { state, source, limit, offset }) =>
-  await db.$queryRawUnsafe(RECEIVED, state ?? null, source ?? null, limit, offset);
+  await readReceived(db.$queryRawUnsafe(RECEIVED, state ?? null, source ?? null, limit, offset));
 
-const listStops: Asked<Outbox, 'stops'> = async (db) => await db.$queryRawUnsafe(STOPS);
+const listStops: Asked<Outbox, 'stops'> = async (db) => await withDates(db.$queryRawUnsafe(STOPS), 'at');
 
 const EVENT = `
 SELECT id AS "eventId", aggregate, sequence::float8 AS sequence, type, payload, headers, derived_key AS "derivedKey",
-       created_at AS "createdAt"
+       ${epochMs('created_at')} AS "createdAt"
   FROM outbox_events WHERE id = $1::uuid`;
 
 // Behind one dead letter a million events may wait: nobody needs to know more than that they are many.
@@ -64,27 +68,28 @@ SELECT ${DELIVERY_COLUMNS}, behind.count AS behind FROM (${WITH_EVENT} WHERE d.e
 const PAYLOAD = 'SELECT payload FROM inbox_events WHERE source = $1::text AND event_id = $2::text';
 
 const RECORDS = `
-SELECT type, peer, actor, at FROM message_events
+SELECT type, peer, actor, ${epochMs('at')} AS at FROM message_events
  WHERE box = $1::text AND event_id = $2::text AND ($3::text IS NULL OR peer = $3)
- ORDER BY at, id`;
+ ORDER BY message_events.at, id`;
 
 // Each is answered by its partial index, which holds what is open and not the history.
 const OPEN_SENT = `
-SELECT destination AS peer, d.state, count(*)::int AS count, min(e.created_at) AS "oldestAt"
+SELECT destination AS peer, d.state, count(*)::int AS count, ${epochMs('min(e.created_at)')} AS "oldestAt"
   FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
  WHERE d.state IN ('pending', 'dead')
  GROUP BY 1, 2 ORDER BY 1, 2`;
 
 const OPEN_RECEIVED = `
-SELECT source AS peer, state, count(*)::int AS count, min(received_at) AS "oldestAt"
+SELECT source AS peer, state, count(*)::int AS count, ${epochMs('min(received_at)')} AS "oldestAt"
   FROM inbox_events
  WHERE state IN ('failed', 'dead')
  GROUP BY 1, 2 ORDER BY 1, 2`;
 
 const findEvent: Asked<Outbox, 'find'> = async (db, eventId) => {
-  const [event] = await db.$queryRawUnsafe<Omit<FoundEvent, 'deliveries' | 'records'>[]>(EVENT, eventId);
+  const found = db.$queryRawUnsafe(EVENT, eventId);
+  const [event] = await withDates<Omit<FoundEvent, 'deliveries' | 'records'>>(found, 'createdAt');
   if (!event) return undefined;
-  const deliveries = await db.$queryRawUnsafe<FoundDelivery[]>(DELIVERIES_OF, eventId);
+  const deliveries = await readDeliveries<FoundDelivery>(db.$queryRawUnsafe(DELIVERIES_OF, eventId));
   return { ...event, deliveries, records: await recordsOf(db, 'outbox', eventId, null) };
 };
 
@@ -95,12 +100,12 @@ const findReceivedEvent: Asked<Inbox, 'find'> = async (db, source, eventId) => {
   return { ...row, payload: kept?.payload ?? null, records: await recordsOf(db, 'inbox', eventId, source) };
 };
 
-const openSent: Asked<Outbox, 'open'> = async (db) => await db.$queryRawUnsafe(OPEN_SENT);
+const openSent: Asked<Outbox, 'open'> = async (db) => await withDates(db.$queryRawUnsafe(OPEN_SENT), 'oldestAt');
 
-const openReceived: Asked<Inbox, 'open'> = async (db) => await db.$queryRawUnsafe(OPEN_RECEIVED);
+const openReceived: Asked<Inbox, 'open'> = async (db) => await withDates(db.$queryRawUnsafe(OPEN_RECEIVED), 'oldestAt');
 
 async function recordsOf(db: RawQueries, box: string, eventId: string, peer: string | null): Promise<MessageRecord[]> {
-  return await db.$queryRawUnsafe<MessageRecord[]>(RECORDS, box, eventId, peer);
+  return await withDates(db.$queryRawUnsafe(RECORDS, box, eventId, peer), 'at');
 }
 
 export const sentQuestions = { stops: listStops, find: findEvent, open: openSent };

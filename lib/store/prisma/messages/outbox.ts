@@ -4,7 +4,7 @@ import type { AnnouncedEvent, Oversight } from '../../oversight.ts';
 import { type RawQueries, RERUNS } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { sqlState } from '../errors.ts';
-import { NOW } from '../keys/read.ts';
+import { epochMs, NOW, withDates } from '../keys/read.ts';
 import { explainSchemaError } from '../keys/schema.ts';
 import { timestamp } from '../wire/encoding.ts';
 
@@ -75,7 +75,7 @@ async function wakeRelay(tx: RawQueries, aggregate: string): Promise<void> {
 // tried, by the step that `enqueue` gives it. Five minutes more on each side, because an event's time is by its
 // process's clock, and a key's by the database's. The bound is for a key that has been open for days.
 const ANNOUNCED = `
-SELECT id::text AS "eventId", type, created_at AS "createdAt"
+SELECT id::text AS "eventId", type, ${epochMs('created_at')} AS "createdAt"
   FROM (SELECT * FROM outbox_events
          WHERE created_at >= $1::timestamptz - interval '5 min'
            AND created_at <= coalesce($2::timestamptz, statement_timestamp()) + interval '5 min'
@@ -93,7 +93,11 @@ const KNOWN = 'SELECT id::text AS id FROM outbox_events WHERE id = ANY ($1::text
 
 export const findAnnounced: Asked<Oversight, 'announced'> = async (db, { claimedAt, settledAt }, intent) => {
   const until = settledAt && timestamp(settledAt);
-  return await ofOutbox(db.$queryRawUnsafe<AnnouncedEvent[]>(ANNOUNCED, timestamp(claimedAt), until, intent));
+  const rows = withDates<AnnouncedEvent>(
+    db.$queryRawUnsafe(ANNOUNCED, timestamp(claimedAt), until, intent),
+    'createdAt',
+  );
+  return await ofOutbox(rows);
 };
 
 export const findAnnouncedIn: LostKeys<RawQueries>['announcedIn'] = async (tx) =>

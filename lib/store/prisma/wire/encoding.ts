@@ -37,7 +37,6 @@ const PARSERS: Record<number, (value: string) => unknown> = {
   114: JSON.parse,
   701: Number,
   3802: JSON.parse,
-  1184: (value) => new Date(value.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')),
 };
 
 /** Bytes as a session with `bytea_output = 'escape'` writes them. */

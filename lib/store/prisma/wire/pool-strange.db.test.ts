@@ -3,7 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../../../shop/db.ts';
+import { createAdmin } from '../../../admin/admin.ts';
 import { anything, effect, effects, freshKey, HOUR, kit, rowsOf, type Tx } from '../../../integration/kit.fixture.ts';
+import { PublishError } from '../../../messaging/destination.ts';
+import { announce, destination, outboxOn } from '../../../messaging/messaging.fixture.ts';
+import { createInbox } from '../../../messaging/prisma.ts';
 import { orderWithRefund } from '../ambient/ambient.fixture.ts';
 
 /** Clients that do with their transactions what the pool does not expect. */
@@ -260,5 +264,72 @@ test('sessions with another time zone, or another way to write times: a key is n
       await client.$disconnect();
       await database.client.$executeRawUnsafe(`ALTER DATABASE "${name}" RESET ${setting}`);
     }
+  }
+});
+
+/** All times in it, by where they stand. */
+function timesIn(value: unknown, at = ''): [string, Date][] {
+  if (value instanceof Date) return [[at, value]];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, part]) => timesIn(part, `${at}.${name}`));
+}
+
+test.each([
+  ['timezone', 'America/New_York'],
+  ['datestyle', 'German'],
+])('sessions with %s %s: each time that is told of keys and messages is the time it was', async (setting, value) => {
+  const name = new URL(database.url).pathname.slice(1);
+  const setUp = `ALTER DATABASE "${name}"`;
+  await database.client.$executeRawUnsafe(`${setUp} SET ${setting} = '${value}'`);
+  const client = createClient(database.url, { max: 4 });
+  const key = freshKey();
+  try {
+    const checkout = kit(client)
+      .operation({ name: 'checkout', schema: anything })
+      .phases(async (run) => {
+        await run.atomic('ordered', async () => {});
+        const send = () => Promise.reject(new Error('no answer'));
+        await run.foreign('charged', { arguments: null, send, indeterminate: 'unknown', maxTries: 1 });
+      });
+    await checkout.execute({ key, payload: {} });
+    await checkout.execute({ key, payload: { other: true } });
+    const admin = createAdmin({ prisma: client });
+    const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key };
+    const detail = await admin.findKey(id);
+    await admin.fence({ ...id, key: freshKey() }, 'ann');
+    const sink = destination('sink', { attempts: 1 });
+    sink.behave = ({ sequence }) => {
+      throw new PublishError('gone', sequence === 2 ? { next: 'stop' } : {});
+    };
+    const outbox = outboxOn(client, [sink.route]);
+    const [eventId] = await announce(client, outbox, key);
+    await outbox.relayDue();
+    await outbox.skip({ destination: 'sink', eventId: eventId as string }, 'ann');
+    await announce(client, outbox, key);
+    await outbox.relayDue();
+    const inbox = createInbox({ prisma: client, onReport: () => {} });
+    const event = { source: 'bank', eventId: key, payload: 1 };
+    await inbox.receiveOnce(event, () => Promise.reject(Error()));
+    const again = await inbox.receiveOnce({ ...event, payload: 2 }, async () => {});
+    expect(again).toMatchObject({ kind: 'failed', retryAfterMs: expect.closeTo(0, -5) });
+    const told = {
+      detail: { ...detail, expiresAt: null },
+      events: detail?.events,
+      overview: await admin.overview(),
+      audit: await admin.audit({ limit: 10, offset: 0 }),
+      sent: sink.sent,
+      event: await outbox.find(eventId as string),
+      deliveries: await outbox.list({ limit: 10, offset: 0 }),
+      stops: await outbox.stops(),
+      open: [await outbox.open(), await inbox.open()],
+      received: [await inbox.find(event), await inbox.list({ limit: 10, offset: 0 })],
+    };
+    const times = timesIn(told);
+    const wrong = times.filter(([, at]) => !(Math.abs(at.getTime() - Date.now()) < HOUR / 4));
+    expect(wrong).toEqual([]);
+    expect(times.length).toBeGreaterThan(20);
+  } finally {
+    await client.$disconnect();
+    await database.client.$executeRawUnsafe(`${setUp} RESET ${setting}`);
   }
 });
