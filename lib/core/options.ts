@@ -40,6 +40,12 @@ export function returned<T>(
   throw new ConfigurationError(`${callback} has returned what it cannot mean.`, { existing, expected });
 }
 
+const isAdmission = (said: unknown) => said === true || (Number.isFinite(said) && Number(said) >= 0);
+
+/** What a callback says that admits: true, or how many milliseconds to wait. Errors as of `returned`. */
+export const admission = (callback: string, said: unknown) =>
+  returned<true | number>(callback, said, isAdmission, 'true, or milliseconds');
+
 /** One name that was given where a list of names is expected is a list of one. */
 export function listOf(given: string | readonly string[] | undefined): readonly string[] | undefined {
   return typeof given === 'string' ? [given] : given;

@@ -2,7 +2,7 @@ import { callerAddress } from '../core/caller-address.ts';
 import { formInput } from '../core/fields.ts';
 import { type Fingerprint, isSameHash } from '../core/fingerprint.ts';
 import { isSettled } from '../core/key-state.ts';
-import { listOf, returned } from '../core/options.ts';
+import { admission, listOf } from '../core/options.ts';
 import { executedBy, proofOfCall, type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
@@ -221,7 +221,7 @@ async function findRowOrAdmit<Tx>(
   try {
     const asked = proceed(admissionOf(call, input), admit);
     const said = await beforeDeadline(asked, call.deadline);
-    const admitted = returned<true | number>(`admit of ${id.operation}`, said, isAdmission, 'true, or milliseconds');
+    const admitted = admission(`admit of ${id.operation}`, said);
     return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
   } catch (error) {
     if (!isLateCheck(error)) throw error;
@@ -229,8 +229,6 @@ async function findRowOrAdmit<Tx>(
     return { kind: 'rolled_back', why: 'error', error, at: 'claim' };
   }
 }
-
-const isAdmission = (said: unknown) => said === true || (Number.isFinite(said) && Number(said) >= 0);
 
 function admissionOf<Tx>({ id, who, request, engine }: Call<Tx>, input: unknown): Awaitable<Admission<never>> {
   const { addressHeader } = engine.config;

@@ -204,7 +204,7 @@ describe('the log says that the handler threw where it did, and nowhere else', (
       .operation({ name: 'checkout', schema: anything })
       .handler(async ({ afterCommit }) => afterCommit(boom));
     expect(await behind.execute({ key: freshKey(), payload: {} })).toMatchObject({ ok: true });
-    expect(log.mock.calls.map(([{ msg }]) => msg)).toContain('afterCommit threw; the effect stands');
+    expect(log.mock.calls.map(([{ msg }]) => msg)).toContain('afterCommit threw; the answer stands');
   });
 
   test('of the handler', async () => {

@@ -57,7 +57,7 @@ export interface ErrorContext {
    * `checks` (who acts, the schema, `admit`, the reading of the body) and `claim`: the handler did not run. `handler`, and
    * `answer` (its answer could not be made, stored or committed): everything was rolled back. `phases`: what was finished
    * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the
-   * handler, the completer or the answer of a callback has come upon a ConfigurationError; a key that is not settled can go on once that is mended. The others: the effect stands.
+   * handler, the completer or the answer of a callback has come upon a ConfigurationError; a key that is not settled can go on once that is mended. The others: the answer stands.
    */
   during:
     | 'checks'
@@ -124,9 +124,9 @@ const FATES: Record<ErrorContext['during'], string> = {
   setup: 'the kit is set up or used wrongly: see the error',
   database: 'the database could not be asked or did not answer',
   replay: 'the stored answer cannot be read; the effect stands',
-  afterCommit: 'afterCommit threw; the effect stands',
-  onSettled: 'onSettled threw; the effect stands',
-  redirectTo: 'redirectTo threw; the effect stands',
+  afterCommit: 'afterCommit threw; the answer stands',
+  onSettled: 'onSettled threw; the answer stands',
+  redirectTo: 'redirectTo or refusedTo threw; the answer stands',
   respond: 'it is done, and its answer cannot be rendered',
 };
 

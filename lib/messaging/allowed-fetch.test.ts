@@ -106,12 +106,14 @@ describe('a webhook whose URL a customer has chosen', () => {
     expect(await told(publisher.publish(event, attempt()))).toBe('No answer: RangeError.');
   });
 
-  test('an allowAddress that throws allows nothing, and ends no process', async () => {
+  test('an allowAddress that throws, or is async, allows nothing, and ends no process', async () => {
     const throws = () => {
       throw new Error('no such list');
     };
+    const promises = (async () => true) as never;
     for (const host of ['localhost', '127.0.0.1']) {
       expect(await of(host, throws)).toBe('No answer: ERR_ADDRESS_NOT_ALLOWED.');
+      expect(await of(host, promises)).toBe('No answer: ERR_ADDRESS_NOT_ALLOWED.');
     }
     expect(connected).toEqual([]);
   });

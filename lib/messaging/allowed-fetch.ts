@@ -40,7 +40,7 @@ export function allowedFetch(allow: AllowAddress, resolve: typeof lookup = looku
   const agents = { 'http:': new http.Agent(idle), 'https:': new https.Agent(idle) };
   const isAllowed: AllowAddress = (address) => {
     try {
-      return allow(address);
+      return allow(address) === true; // of an async function, a promise would be a yes
     } catch {
       return false;
     }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
+import { ConfigurationError } from '../index.ts';
 import { effect, effects, freshKey, type Tx } from '../integration/kit.fixture.ts';
 import type { FailedEvent } from '../store/messages.ts';
 import { prismaInbox } from '../store/prisma/messages/store.ts';
@@ -168,9 +169,32 @@ describe('M3 an event takes effect once', () => {
     expect(received).toMatchObject({ kind: 'failed' });
     expectCounted(await effects(client, id)).toBe(0);
   });
+
+  test.each([
+    ['a Response', () => new Response(null, { status: 500 })],
+    ['an Error', () => new Error('declined')],
+    ['a function', () => () => 5],
+  ])('an effect that returns %s has not said that it is done: rolled back, and tried again', async (_, made) => {
+    const id = freshKey();
+    const received = await inboxOn(client).receiveOnce(event(id), async (tx) => {
+      await effect(tx, id);
+      return made();
+    });
+    expect(received).toMatchObject({ kind: 'failed', error: expect.any(ConfigurationError) });
+    expect(received).toMatchObject({ error: { message: expect.stringContaining('handle of stripe') } });
+    expectCounted(await effects(client, id)).toBe(0);
+  });
 });
 
 describe('M3 payloads', () => {
+  test('a compare that is async is the mistake of the app, and says so', async () => {
+    const compare = async (payload: { amount: number }) => payload.amount;
+    const inbox = inboxOn(client, { sources: { stripe: { compare } } });
+    const received = inbox.receiveOnce(event(freshKey()), async () => 'never');
+    await expect(received).rejects.toThrow(ConfigurationError);
+    await expect(received).rejects.toThrow('compare of stripe');
+  });
+
   test('another payload under a known id is acknowledged, recorded once and reported; the first one counts', async () => {
     const inbox = inboxOn(client);
     const id = freshKey();

@@ -3,6 +3,7 @@ import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { canonicalText } from '../core/canonical.ts';
 import { copyOf, jsonText } from '../core/data.ts';
 import { ConfigurationError, IdempotencyError, MAX_RESULT_BYTES, ResultTooLargeError } from '../core/errors.ts';
+import { returned } from '../core/options.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/metrics.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
@@ -124,7 +125,8 @@ async function receive<Tx, R>(
   }
   assertName(source, 100);
   assertName(eventId, 255);
-  const receipt = { source, eventId, payloadHash: await hashOf(payload, settings?.compare) };
+  const compared = settings?.compare ? returned(`compare of ${source}`, settings.compare(payload as never)) : payload;
+  const receipt = { source, eventId, payloadHash: await hashOf(compared) };
   const taken = retry?.taken;
   const reception = { payload, receipt, taken };
   // Its processes did not live to write down what came of it, or `attempts` was more when it failed.
@@ -137,7 +139,8 @@ async function receive<Tx, R>(
   const received = await runEffect(context, reception, async (tx) => {
     retry?.onRun();
     // What it changes, neither the next try nor what is kept of the event must see.
-    result = await run(tx, { ...event, payload: copyOf(payload) });
+    const made = await run(tx, { ...event, payload: copyOf(payload) });
+    result = returned<R>(`handle of ${source}`, made, isResult, 'data; throw to have the event tried again');
     return jsonResult(result);
   });
   if (received.kind === 'existing') return await answerKnown(context, receipt, received.row);
@@ -217,10 +220,16 @@ function nameOf({ source, eventId }: Receipt): EventName {
 }
 
 /** SHA-256 of what must be the same in every delivery, whatever the order of its fields. */
-async function hashOf(payload: unknown, compare?: (payload: never) => unknown): Promise<Uint8Array<ArrayBuffer>> {
-  const text = await canonicalText(compare ? compare(payload as never) : payload);
-  return new Uint8Array(createHash('sha256').update(text).digest());
+async function hashOf(compared: unknown): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(
+    createHash('sha256')
+      .update(await canonicalText(compared))
+      .digest(),
+  );
 }
+
+/** False for what says how it went, to nobody: the event would be acknowledged, whatever it says. */
+const isResult = (made: unknown) => !(made instanceof Response || made instanceof Error || typeof made === 'function');
 
 /** A result as it is kept; null for none. */
 function jsonResult(result: unknown): string | null {

@@ -215,6 +215,20 @@ describe('redirects', () => {
     expect([await left(key), onError.mock.calls.length]).toEqual([ONCE, 1]);
   });
 
+  test('a refusedTo that throws hides no refusal, and is reported; of an async one the address counts', async () => {
+    const onError = vi.fn();
+    const refuses = op(({ fail }) => fail('sold_out'), { onError });
+    const broken = refuses.action({ refusedTo: () => (undefined as never as { id: string }).id });
+    const told = (broken as (form: FormData) => Promise<unknown>)(formOf(freshKey()));
+    expect(await told).toMatchObject({ code: 'failed', reason: 'sold_out', executed: false });
+    expect(onError).toHaveBeenCalledExactlyOnceWith(
+      expect.any(TypeError),
+      expect.objectContaining({ during: 'redirectTo' }),
+    );
+    const late = refuses.action({ refusedTo: (async () => '/refused') as never });
+    expect(await redirectedBy(late(formOf(freshKey())))).toBe('/refused');
+  });
+
   test('R2 its type is replayed too', async () => {
     const key = freshKey();
     const submit = op(() => redirect('/thanks', 'push' as never)).action();

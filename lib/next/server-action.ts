@@ -101,11 +101,10 @@ export function serverAction<Input, Result, Reason extends string = string, To e
     if (isControlFlow(thrown)) throw thrown;
     if (isSettled(outcome)) await harmless(operation, outcome, 'onSettled', () => onSettled?.(outcome));
     if (stored) redirect(await redirectAddress(stored.url), stored.type as never);
-    if (outcome.ok && redirectTo) {
-      const to = await harmless(operation, outcome, 'redirectTo', () => redirectTo(outcome.data));
-      if (to !== undefined) redirect(await redirectAddress(to));
-    }
-    if (!outcome.ok && isBare && refusedTo) redirect(await redirectAddress(refusedTo(outcome)));
+    const to = outcome.ok
+      ? await harmless(operation, outcome, 'redirectTo', () => redirectTo?.(outcome.data))
+      : isBare && (await harmless(operation, outcome, 'redirectTo', () => refusedTo?.(outcome)));
+    if (typeof to === 'string') redirect(await redirectAddress(to));
     return sendable(await withFirstAnswer(outcome, operation)) as Outcome<Sent<Result>, Reason>;
   };
   return attachOperation(action as ServerAction<Input, Sent<Result>, Reason>, operation);

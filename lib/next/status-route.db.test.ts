@@ -378,6 +378,14 @@ describe('admit', () => {
     expect(await asking([operation], { admit: () => 0 })('GET', `checkout/${key}`)).toMatchObject({ retryAfter: '1' });
   });
 
+  test.each([[Number.NaN], [-1], [undefined], ['1000']])(
+    '%s is no answer: the mistake of the app, and says so',
+    async (said) => {
+      const ask = asking([op()], { admit: async () => said as never });
+      await expect(ask('GET', `checkout/${freshKey()}`)).rejects.toThrow('admit of statusRoute');
+    },
+  );
+
   test('true admits; it is asked before each answer, with the request', async () => {
     const admit = vi.fn((_: Request) => true as const);
     const ask = asking([op()], { admit });

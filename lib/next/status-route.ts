@@ -1,7 +1,7 @@
 import type { NextRequest } from 'next/server.js';
 import { jsonText } from '../core/data.ts';
 import { ConfigurationError } from '../core/errors.ts';
-import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { admission, assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import type { Idempotency } from '../engine/idempotency.ts';
 import type { Operation } from '../engine/operation.ts';
@@ -58,7 +58,7 @@ export function statusRoute(known: Known, options: StatusRouteOptions = {}): { G
     const limited = (retryAfterMs: number) => problem(refuse('rate_limited', { retryAfterMs }));
     const fromThere = counted?.byAddress(request) ?? true;
     if (fromThere !== true) return limited(fromThere);
-    const admitted = await admit(request);
+    const admitted = admission('admit of statusRoute', await admit(request));
     if (admitted !== true) return limited(admitted);
     const operation = find(name);
     if (!operation) {
