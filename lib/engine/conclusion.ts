@@ -21,9 +21,9 @@ import type { Config } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { ExecuteRequest } from './definition.ts';
 import { confirmReplicated } from './durability.ts';
-import { type AfterCommit, isRefusalStatus } from './handler.ts';
+import { type AfterCommit, isFinal, isRefusalStatus } from './handler.ts';
 import { loggedKey, type ResolvedKey } from './identity.ts';
-import { isFinal, isPassedOn } from './kept.ts';
+import { isPassedOn } from './kept.ts';
 import type { ErrorContext } from './log.ts';
 import { isOfOtherKey, isTheirs } from './thing.ts';
 

@@ -51,9 +51,14 @@ export type Fail<Reason extends string = string> = <Status extends number = numb
   how?: { status?: Status & FinalStatus<Status>; message?: string },
 ) => never;
 
+/** Whoever is told one of these comes again, and must not be told the same for good. */
+const COME_AGAIN = [408, 423, 425, 429] as const;
+
+export const isFinal = (status: number) => status < 500 && !(COME_AGAIN as readonly number[]).includes(status);
+
 /** A status as a refusal may have it that is kept for good. */
 export type FinalStatus<Status extends number> = Status extends number
-  ? `${Status}` extends `5${string}` | '408' | '423' | '425' | '429'
+  ? `${Status}` extends `5${string}` | `${(typeof COME_AGAIN)[number]}`
     ? never
     : Status
   : never;

@@ -3,7 +3,7 @@ import { CodedError, ConfigurationError } from '../core/errors.ts';
 import { returned } from '../core/options.ts';
 import type { Refusal } from '../core/outcome.ts';
 import type { Answer } from './answer.ts';
-import { type Ended, endThrown, type RefusalAnswer } from './handler.ts';
+import { type Ended, endThrown, isFinal, type RefusalAnswer } from './handler.ts';
 import { noAnswer, type ResponseOptions, storedResponse } from './response.ts';
 
 /** An answer, as `keep` is asked about it: a success, a refusal by `fail`, or the Response that was returned. */
@@ -39,11 +39,6 @@ export function isPassedOn(error: unknown): error is UnkeptAnswer {
   return error instanceof UnkeptAnswer && error.code !== 'internal';
 }
 
-/** Statuses that ask to come again: whoever does must not be told the same for good. */
-const COME_AGAIN = new Set([408, 423, 425, 429]);
-
-export const isFinal = (status: number) => status < 500 && !COME_AGAIN.has(status);
-
 /**
  * The answer that an end is, as it is stored, with the response that a route makes of its value, or that the value is.
  *
@@ -73,7 +68,7 @@ export async function answerOf(ended: Ended, how: ResponseOptions | undefined, r
 export function unkeptResponse(response: Response): CodedError {
   const { status, headers } = response;
   if (status < 200) return noAnswer();
-  const code = status >= 500 ? 'internal' : COME_AGAIN.has(status) ? 'deferred' : 'not_kept';
+  const code = status >= 500 ? 'internal' : isFinal(status) ? 'not_kept' : 'deferred';
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'), Date.now());
   return new UnkeptAnswer(code, { status, response, retryAfterMs });
 }

@@ -3,14 +3,14 @@ import { CodedError, isSetUpWrongly } from '../../core/errors.ts';
 import type { Answered } from '../../core/foreign.ts';
 import { shapeDifference } from '../../core/older-data.ts';
 import { returned } from '../../core/options.ts';
+import { executedBy } from '../../core/outcome.ts';
 import { isControlFlow } from '../../core/redirect.ts';
 import { unseal } from '../../core/seal.ts';
 import { untilAborted } from '../../core/wait.ts';
 import type { Step } from '../../store/leases.ts';
 import { encodeAnswer, encodeStep } from '../answer.ts';
 import { timeLeft } from '../deadline.ts';
-import { isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.ts';
-import { isFinal } from '../kept.ts';
+import { isFinal, isRefusalStatus, type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { retentionOf } from '../thing.ts';
 import { isCircuitOpen } from './circuit-breakers.ts';
 import { assertForeignCall, type ForeignRequest, type ForeignVerdict, versionOfPart } from './context.ts';
@@ -247,7 +247,7 @@ function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdic
       return storableRefusal(running, { ...said, status: 422 });
     }
     const refusal = refusalAnswer(refuse, data, said);
-    encodeAnswer(refusal);
+    encodeAnswer({ ...refusal, executed: executedBy('none') }, running.method); // the most that may stand beside it
     return refusal;
   } catch (error) {
     reportError(running, error);

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
+import { MAX_RESULT_BYTES } from '../../core/errors.ts';
 import { effects, freshKey } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
+import { encodeAnswer } from '../answer.ts';
 import type { ForeignVerdict } from './context.ts';
 import { type Call, database, expectOnce, expire, provider, rowOf, seenCall, shop, usePhases } from './shop.fixture.ts';
 
@@ -10,9 +12,15 @@ usePhases();
 const declined = { code: 'failed', reason: 'card_declined', executed: false };
 const lookup: Call['lookup'] = async ({ order }) => provider.find(order);
 
+/** As large as a refusal may be before what was done outside is written beside it. */
+const message = 'No.';
+const bare = encodeAnswer({ kind: 'refusal', reason: 'card_declined', message, status: 422, data: '' });
+const widest = 'x'.repeat(MAX_RESULT_BYTES - Buffer.byteLength(bare));
+
 describe('what a call is refused with', () => {
   test.each<[string, Partial<Extract<ForeignVerdict, object>>, object]>([
     ['a message of 300 kB', { status: 402, message: 'x'.repeat(300_000) }, { message: 'x'.repeat(1000) }],
+    ['data of nearly 256 KiB', { message, data: widest }, { message, data: undefined }],
     ['data that is an Error', { message: 'No.', data: new Error('no') }, { message: 'No.' }],
     ['a status that is none of a refusal', { status: 200, message: 'No.' }, { message: 'No.' }],
   ])('is stored without what cannot be stored of it, which is reported: %s', async (_, more, told) => {
