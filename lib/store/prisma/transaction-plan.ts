@@ -1,6 +1,6 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Awaitable } from '../../core/wait.ts';
-import { type ExecuteOptions, GRACE_MS, type InDoubt, type RollbackReason, type RolledBack } from '../rows.ts';
+import { type ExecuteOptions, GRACE_MS, type InDoubt, type RolledBack } from '../rows.ts';
 import type { RawQueries } from './client.ts';
 import {
   explainReadOnly,
@@ -100,18 +100,11 @@ type ErrorMeaning =
   | 'read_only'
   | 'other';
 
-interface Classified {
-  /** `rolled_back`: nothing was committed, for certain. `in_doubt`: COMMIT may have arrived. */
-  kind: 'rolled_back' | 'in_doubt';
-  means: ErrorMeaning;
-  why: RollbackReason;
-}
+type Explanation = Pick<ExplainedRollback, 'means' | 'why'>;
 
-interface Rule {
+interface Rule extends Partial<Explanation> {
   at: readonly Stage[];
   when: (error: unknown) => boolean;
-  means?: ErrorMeaning;
-  why?: RollbackReason;
 }
 
 /** True where a row of that key is there already. */
@@ -145,8 +138,11 @@ const RULES: readonly Rule[] = [
   { at: ALWAYS, when: isUnavailable, why: 'unavailable' },
 ];
 
-/** Says what an error of a transaction means, by how far the transaction had come. */
-export function classify(error: unknown, stage: Stage): Classified {
+/**
+ * Says what an error of a transaction means, by how far the transaction had come. `rolled_back`: nothing was committed, for
+ * certain. `in_doubt`: COMMIT may have arrived.
+ */
+export function classify(error: unknown, stage: Stage): Explanation & { kind: 'rolled_back' | 'in_doubt' } {
   const rules = RULES.filter(({ at, when }) => at.includes(stage) && when(error));
   return {
     kind: (stage !== 'commit' || provesRollback(error)) && !isCommitted(error) ? 'rolled_back' : 'in_doubt',
