@@ -107,13 +107,6 @@ interface Rule extends Partial<Explanation> {
   when: (error: unknown) => boolean;
 }
 
-/** True where a row of that key is there already. */
-const isUniqueViolation = isOfState('23505');
-/** True where an earlier statement of the transaction failed, so that this one was not even tried. */
-const isAbortedTransaction = isOfState('25P02');
-/** True where somebody had left a transaction open on the connection. ROLLBACK has ended that. */
-const isTransactionLeftOpen = isOfState('25001');
-
 const ALWAYS: readonly Stage[] = ['claim', 'run', 'completion', 'commit'];
 /** The kit's own statements: a failure of the socket can be nobody else's there. In the handler it may be another service's. */
 const OURS: readonly Stage[] = ['claim', 'completion', 'commit'];
@@ -124,15 +117,16 @@ const RULES: readonly Rule[] = [
   { at: ['claim'], when: isLockTimeout, means: 'locked' },
   { at: ['claim', 'run'], when: isSetupFault, means: 'setup_fault' },
   { at: OURS, when: isMissingSchema, means: 'missing_schema' },
-  { at: ['completion'], when: isUniqueViolation, means: 'duplicate' },
+  { at: ['completion'], when: isOfState('23505'), means: 'duplicate' },
   { at: ['completion'], when: isInvalidNumber, means: 'invalid_number' },
   { at: ['completion'], when: isNoRowsChanged, means: 'overtaken' },
-  { at: ALWAYS, when: isAbortedTransaction, means: 'aborted' },
+  // An earlier statement of the transaction failed, so that this one was not even tried.
+  { at: ALWAYS, when: isOfState('25P02'), means: 'aborted' },
   { at: ALWAYS, when: isReadOnly, means: 'read_only' },
   // Prepared anew, the statement goes through.
   { at: OURS, when: isStalePreparedStatement, why: 'conflict' },
-  // Prisma 7.10 leaves a transaction open on the connection where queries of one tick fail in a nested one.
-  { at: ['claim'], when: isTransactionLeftOpen, why: 'conflict' },
+  // Prisma 7.10 leaves a transaction open on the connection where queries of one tick fail in a nested one. ROLLBACK has ended it.
+  { at: ['claim'], when: isOfState('25001'), why: 'conflict' },
   { at: OURS, when: isOutage, why: 'unavailable' },
   { at: ALWAYS, when: isConflict, why: 'conflict' },
   { at: ALWAYS, when: isUnavailable, why: 'unavailable' },
