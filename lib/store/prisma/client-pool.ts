@@ -35,7 +35,6 @@ export class ClientPool {
   readonly client: PrismaClientLike;
   readonly #names: TableNames;
   readonly #part: SchemaPart;
-  #original: RawQueries | undefined;
   #pool: PoolLike | undefined;
   /** The reason why executions are in Prisma's transactions all the same. */
   #whyNot: ConfigurationError | undefined;
@@ -47,9 +46,9 @@ export class ClientPool {
     this.#part = part;
   }
 
-  /** The client under all its extensions, whose transactions they are. There once the pool has been found. */
+  /** The client under all its extensions, whose transactions they are. */
   get original(): RawQueries {
-    return this.#original as RawQueries;
+    return seen(this.client).original;
   }
 
   /** The pool, once it has been found, and for as long as it is open. */
@@ -98,7 +97,6 @@ export class ClientPool {
     if (whyUnproven) throw whyUnproven;
     // It may do something in each of the client's transactions first, such as to set a tenant.
     if (hasOwnTransaction) throw ownTransaction();
-    this.#original = original;
     // Prisma's engine starts with its first query, which takes a slow machine a while.
     return await withTimeout(poolOf(original), withinMs);
   }

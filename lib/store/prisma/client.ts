@@ -39,6 +39,11 @@ export function assertTransaction(tx: RawQueries, words: string): void {
   });
 }
 
+/** How many rows a statement answers with. One that changes rows returns one for each. */
+export async function countRows(db: RawQueries, statement: string, ...values: unknown[]): Promise<number> {
+  return (await db.$queryRawUnsafe<unknown[]>(statement, ...values)).length;
+}
+
 /**
  * Sends a statement of ours as one of the client's or transaction's own.
  *

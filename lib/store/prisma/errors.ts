@@ -20,15 +20,8 @@ export const serverErrors = new WeakSet<object>();
 
 /** The SQLSTATE behind a Prisma error, where the server gave one. */
 export function sqlState(error: unknown): string | undefined {
-  if (serverErrors.has(error as object)) return (error as { code: string }).code;
   const code = driverCause(error)?.originalCode;
   return typeof code === 'string' ? code : undefined;
-}
-
-/** The server's own severity: after `FATAL` and `PANIC` the session is over. */
-function severityOf(error: unknown): unknown {
-  if (serverErrors.has(error as object)) return (error as { severity: unknown }).severity;
-  return driverCause(error)?.severity;
 }
 
 /** Tells errors by what the server calls them. */
@@ -75,8 +68,12 @@ export function serverMessage(error: unknown): string | undefined {
 /** True where the server no longer knows a prepared statement, knows another of that name, or would answer in other columns. */
 export const isStalePreparedStatement = isOfState('26000', '42P05', '0A000');
 
-/** The error of the server or the socket, in the form that Prisma's adapter gives it: inside one of Prisma's, or by itself. */
+/** The error of the server or the socket: as `pg` gives it, or in the form of Prisma's adapter, by itself or inside one of Prisma's. */
 function driverCause(error: unknown): Cause | undefined {
+  if (serverErrors.has(error as object)) {
+    const { code, severity } = error as { code: string; severity: string };
+    return { originalCode: code, severity };
+  }
   const { meta, cause, name } = (error ?? {}) as Shape;
   return meta?.driverAdapterError?.cause ?? (name === 'DriverAdapterError' ? cause : undefined);
 }
@@ -118,7 +115,7 @@ export function isUnavailable(error: unknown): boolean {
   const { code, message, name } = error as { code?: unknown; message?: unknown; name?: unknown };
   // By its name: a bundler may give a page and a route a copy of the class each.
   if (name === 'StoreUnavailableError') return true;
-  if (SESSION_OVER.has(String(severityOf(error)))) return true;
+  if (SESSION_OVER.has(String(driverCause(error)?.severity))) return true;
   const state = sqlState(error);
   if (state !== undefined) return UNAVAILABLE_STATES.some((known) => state.startsWith(known));
   if (UNAVAILABLE_KINDS.has(String(driverCause(error)?.kind)) || UNAVAILABLE_PRISMA.test(String(code))) return true;
@@ -132,12 +129,8 @@ export function isUnavailable(error: unknown): boolean {
  * adapter passes most of them on as they are. In a handler it may be that of another service.
  */
 export function isOutage(error: unknown): boolean {
-  return isUnavailable(error) || isSocketError(error);
-}
-
-function isSocketError(error: unknown): boolean {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
-  return typeof code === 'string' && typeof syscall === 'string';
+  return isUnavailable(error) || (typeof code === 'string' && typeof syscall === 'string');
 }
 
 /** Tells whether the transaction may not write: a standby, perhaps after a failover, or `default_transaction_read_only`. */

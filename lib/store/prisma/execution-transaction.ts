@@ -95,14 +95,14 @@ export abstract class ExecutionTransaction implements ContextTransaction {
     return await this.count(async () => await runInContext(this.txContext, () => query.then()));
   }
 
-  /** Sends something that must be answered before it ends. */
-  async count<T>(send: () => Promise<T>): Promise<T> {
+  /** Sends something that must be answered before it ends. @param among where it is noted until then */
+  async count<T>(send: () => Promise<T>, among: Set<Promise<unknown>> = this.#sent): Promise<T> {
     const sent = send();
-    this.#sent.add(sent);
+    among.add(sent);
     try {
       return await sent;
     } finally {
-      this.#sent.delete(sent);
+      among.delete(sent);
     }
   }
 
@@ -155,11 +155,7 @@ export abstract class ExecutionTransaction implements ContextTransaction {
     if (isUnanswered) throw stillRunning('a query without an answer');
     for (const { method, isWrite } of this.#made) {
       if (isWrite) throw neverSent(method);
-      warnOnce(
-        this.client,
-        `unsent ${method}`,
-        () => `${method}, asked of tx, was never awaited, so it was not sent. Await it.`,
-      );
+      warnOnce(this.client, `unsent ${method}`, () => unsentRead(method));
     }
   }
 
@@ -209,6 +205,8 @@ const stillRunning = (existing: string) =>
     existing,
     expected: 'none',
   });
+
+const unsentRead = (method: string) => `${method}, asked of tx, was never awaited, so it was not sent. Await it.`;
 
 const neverSent = (method: string) =>
   new IdempotencyError(

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ConfigurationError } from '../../core/errors.ts';
 import { lengthPrefixed } from '../../core/length-prefix.ts';
 import { isPromised } from '../../core/wait.ts';
@@ -87,7 +87,8 @@ export function txOf<Client extends object>(client: Client, transaction: Context
       });
     },
   });
-  return transaction.own ? attachSql(tx, transaction.own) : tx;
+  if (transaction.own) transactions.set(tx, transaction.own);
+  return tx;
 }
 
 /** What a query comes to that is made behind the end: it fails where it is awaited, and not before. */
@@ -145,13 +146,8 @@ export interface SqlConnection {
   release(): void;
 }
 
+/** By a `tx`, its transaction: `sqlOf` finds it here. */
 const transactions = new WeakMap<object, OwnContextTransaction>();
-
-/** Lets `sqlOf` find the transaction that a `tx` is of. */
-function attachSql<Tx extends object>(tx: Tx, transaction: OwnContextTransaction): Tx {
-  transactions.set(tx, transaction);
-  return tx;
-}
 
 /**
  * SQL in the transaction of `tx`, without what Prisma's engine costs: for the one statement that is hot. It is committed
@@ -173,13 +169,10 @@ export function sqlOf(tx: object): Sql {
     if (typeof text === 'string') return query(text, values);
     throw new TypeError('A cursor cannot be had of the transaction of an execution. Read the rows in parts.');
   };
-  const sql = async <Row>(texts: TemplateStringsArray, ...values: unknown[]) =>
-    (
-      await query<Row>(
-        texts.reduce((text, next, at) => `${text}$${at}${next}`),
-        values,
-      )
-    ).rows;
+  const sql = async <Row>(texts: TemplateStringsArray, ...values: unknown[]) => {
+    const text = texts.reduce((before, next, at) => `${before}$${at}${next}`);
+    return (await query<Row>(text, values)).rows;
+  };
   const connection = { query: asked, release: () => {} } as SqlConnection;
   return Object.assign(sql, { query, pool: { connect: async () => connection, end: async () => {} } });
 }
@@ -203,10 +196,7 @@ const LOCK = 'SELECT pg_advisory_xact_lock($1::bigint) IS NOT NULL AS locked';
  * @param naturalKey what the business calls it: `['invoice', customerId, month]`. Two that share a hash merely wait.
  */
 export async function serializeOn(tx: RawQueries, naturalKey: string | readonly string[]): Promise<void> {
-  const number = createHash('sha256')
-    // A purpose of its own: the claims' tickets are advisory locks too.
-    .update(lengthPrefixed('oncekit/serialize-on', ...[naturalKey].flat()))
-    .digest()
-    .readBigInt64BE();
-  await tx.$queryRawUnsafe(LOCK, number);
+  // A purpose of its own: the claims' tickets are advisory locks too.
+  const named = lengthPrefixed('oncekit/serialize-on', ...[naturalKey].flat());
+  await tx.$queryRawUnsafe(LOCK, hash('sha256', named, 'buffer').readBigInt64BE());
 }

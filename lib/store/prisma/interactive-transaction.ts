@@ -67,16 +67,11 @@ class InteractiveTransaction extends ExecutionTransaction {
 
   override async send(query: PromiseLike<unknown>): Promise<unknown> {
     if (!isLazy(query)) return await super.send(query); // has begun already
-    const sent = this.count(async () => {
+    const alone = async () => {
       while (this.nested) await this.nested;
       return await super.send(query);
-    });
-    this.#queries.add(sent);
-    try {
-      return await sent;
-    } finally {
-      this.#queries.delete(sent);
-    }
+    };
+    return await this.count(() => this.count(alone), this.#queries);
   }
 
   /** @param isCommitted false also where that is not known */

@@ -25,20 +25,15 @@ import type { PoolLike } from './wire/driver.ts';
 import { type AcquiredConnection, acquire } from './wire/pool.ts';
 import { QueryQueue } from './wire/query-queue.ts';
 
-interface OwnConnections {
-  pool: ClientPool;
-  /** The pool that `pool` has found. */
-  connections: PoolLike;
-}
-
 /**
  * Runs the plan in a transaction of the kit's own, on a connection taken from the user's pool: Prisma takes each query in it for
  * one by itself, which costs it less, and the pool sends it to that connection.
  *
+ * @param connections the pool that `pool` has found
  * @throws ConfigurationError within another execution
  */
 export async function runOwnTransaction<Tx, Claimed, Made extends Last, Conflict extends object>(
-  { pool, connections }: OwnConnections,
+  { pool, connections }: { pool: ClientPool; connections: PoolLike },
   plan: TransactionPlan<Tx, Claimed, Made, Conflict>,
   how: ExecuteOptions,
 ): Promise<TransactionResult<Made, Conflict>> {

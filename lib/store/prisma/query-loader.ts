@@ -98,12 +98,7 @@ function assertMayPass(
     const isOurs = isKits && method === '$queryRawUnsafe';
     throw pastTransaction(isOurs ? "A statement of the kit's" : method, PAST[of?.kind ?? 'none']);
   }
-  warnOnce(
-    transaction.client,
-    `past ${method}`,
-    () =>
-      `${method} was asked within a handler, and not in its transaction: it does not see what the handler has written. Ask tx, or wrap it in outside(() => …).`,
-  );
+  warnOnce(transaction.client, `past ${method}`, () => pastRead(method));
 }
 
 const PAST = {
@@ -119,12 +114,7 @@ function isLoaderOf(client: object, loader: Loader): boolean {
 /** For whoever knows the client by its global name as one whose queries are committed at once. */
 export function tellOfGlobal({ isByTx }: AsyncContext, { client }: OwnContextTransaction, method: string): void {
   if (isByTx) return;
-  warnOnce(
-    client,
-    'global',
-    () =>
-      `${method}, asked of the client by its global name within a handler, is part of the execution's transaction, like what is asked of tx. What is to stay when that is rolled back (a log, what a cache keeps, rows that other requests gave a shared writer) belongs in outside(() => …). Said once.`,
-  );
+  warnOnce(client, 'global', () => askedByGlobalName(method));
 }
 
 export const WHICH_POOL = 'SELECT 1 AS oncekit_pool';
@@ -155,6 +145,12 @@ async function learnPool(loader: Loader, like: LoaderRequest): Promise<void> {
   const raw = { action: 'queryRaw', protocolQuery: { action: 'queryRaw', query }, dataPath: [], unpacker: undefined };
   pools.set(loader, { pool: await poolReachedBy(() => loader.options.singleLoader({ ...like, ...raw })) });
 }
+
+const pastRead = (method: string) =>
+  `${method} was asked within a handler, and not in its transaction: it does not see what the handler has written. Ask tx, or wrap it in outside(() => …).`;
+
+const askedByGlobalName = (method: string) =>
+  `${method}, asked of the client by its global name within a handler, is part of the execution's transaction, like what is asked of tx. What is to stay when that is rolled back (a log, what a cache keeps, rows that other requests gave a shared writer) belongs in outside(() => …). Said once.`;
 
 /** A query was refused that would not have been in the transaction of its execution. */
 export class PastTransactionError extends IdempotencyError {}

@@ -1,6 +1,6 @@
 import { IdempotencyError } from '../../core/errors.ts';
 import type { Awaitable } from '../../core/wait.ts';
-import { type ExecuteOptions, GRACE_MS, type InDoubt, type RollbackReason, type RolledBack } from '../rows.ts';
+import { type ExecuteOptions, GRACE_MS, type InDoubt, type RolledBack } from '../rows.ts';
 import type { RawQueries } from './client.ts';
 import {
   explainReadOnly,
@@ -100,26 +100,12 @@ type ErrorMeaning =
   | 'read_only'
   | 'other';
 
-interface Classified {
-  /** `rolled_back`: nothing was committed, for certain. `in_doubt`: COMMIT may have arrived. */
-  kind: 'rolled_back' | 'in_doubt';
-  means: ErrorMeaning;
-  why: RollbackReason;
-}
+type Explanation = Pick<ExplainedRollback, 'means' | 'why'>;
 
-interface Rule {
+interface Rule extends Partial<Explanation> {
   at: readonly Stage[];
   when: (error: unknown) => boolean;
-  means?: ErrorMeaning;
-  why?: RollbackReason;
 }
-
-/** True where a row of that key is there already. */
-const isUniqueViolation = isOfState('23505');
-/** True where an earlier statement of the transaction failed, so that this one was not even tried. */
-const isAbortedTransaction = isOfState('25P02');
-/** True where somebody had left a transaction open on the connection. ROLLBACK has ended that. */
-const isTransactionLeftOpen = isOfState('25001');
 
 const ALWAYS: readonly Stage[] = ['claim', 'run', 'completion', 'commit'];
 /** The kit's own statements: a failure of the socket can be nobody else's there. In the handler it may be another service's. */
@@ -131,22 +117,26 @@ const RULES: readonly Rule[] = [
   { at: ['claim'], when: isLockTimeout, means: 'locked' },
   { at: ['claim', 'run'], when: isSetupFault, means: 'setup_fault' },
   { at: OURS, when: isMissingSchema, means: 'missing_schema' },
-  { at: ['completion'], when: isUniqueViolation, means: 'duplicate' },
+  { at: ['completion'], when: isOfState('23505'), means: 'duplicate' },
   { at: ['completion'], when: isInvalidNumber, means: 'invalid_number' },
   { at: ['completion'], when: isNoRowsChanged, means: 'overtaken' },
-  { at: ALWAYS, when: isAbortedTransaction, means: 'aborted' },
+  // An earlier statement of the transaction failed, so that this one was not even tried.
+  { at: ALWAYS, when: isOfState('25P02'), means: 'aborted' },
   { at: ALWAYS, when: isReadOnly, means: 'read_only' },
   // Prepared anew, the statement goes through.
   { at: OURS, when: isStalePreparedStatement, why: 'conflict' },
-  // Prisma 7.10 leaves a transaction open on the connection where queries of one tick fail in a nested one.
-  { at: ['claim'], when: isTransactionLeftOpen, why: 'conflict' },
+  // Prisma 7.10 leaves a transaction open on the connection where queries of one tick fail in a nested one. ROLLBACK has ended it.
+  { at: ['claim'], when: isOfState('25001'), why: 'conflict' },
   { at: OURS, when: isOutage, why: 'unavailable' },
   { at: ALWAYS, when: isConflict, why: 'conflict' },
   { at: ALWAYS, when: isUnavailable, why: 'unavailable' },
 ];
 
-/** Says what an error of a transaction means, by how far the transaction had come. */
-export function classify(error: unknown, stage: Stage): Classified {
+/**
+ * Says what an error of a transaction means, by how far the transaction had come. `rolled_back`: nothing was committed, for
+ * certain. `in_doubt`: COMMIT may have arrived.
+ */
+export function classify(error: unknown, stage: Stage): Explanation & { kind: 'rolled_back' | 'in_doubt' } {
   const rules = RULES.filter(({ at, when }) => at.includes(stage) && when(error));
   return {
     kind: (stage !== 'commit' || provesRollback(error)) && !isCommitted(error) ? 'rolled_back' : 'in_doubt',

@@ -3,7 +3,7 @@ import { FINGERPRINT_VERSION } from '../../../core/fingerprint.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
 import type { Claim } from '../../rows.ts';
 import type { TriedClaim } from '../../store.ts';
-import { type PrismaClientLike, primaryOf, type RawQueries, sendStatement } from '../client.ts';
+import { countRows, type PrismaClientLike, primaryOf, type RawQueries, sendStatement } from '../client.ts';
 import type { Db } from '../db.ts';
 import { NoRowsChangedError, serverMessage, sqlState } from '../errors.ts';
 import { PastTransactionError } from '../query-loader.ts';
@@ -148,8 +148,8 @@ interface Model {
   fields: readonly { name: string; dbName?: string | null }[];
 }
 
-type Asked = { where: object | undefined; data?: object | undefined };
-type Delegate = Record<'updateMany' | 'deleteMany', (asked: Asked) => Promise<{ count: number }>>;
+type Change = (asked: { where: object | undefined; data?: object | undefined }) => Promise<{ count: number }>;
+type Delegate = Record<'updateMany' | 'deleteMany', Change>;
 
 /** A model, or a field, by its name in the database. */
 const isCalled = (called: string) => (each: { name: string; dbName?: string | null }) =>
@@ -194,7 +194,7 @@ const STAYED = 'The key of the trial was there behind the rollback. It is remove
 /** Tells whether it was there. */
 async function remove(db: RawQueries, claim: Claim): Promise<boolean> {
   try {
-    return (await db.$queryRawUnsafe<unknown[]>(REMOVE, ...keyValues(claim))).length > 0;
+    return (await countRows(db, REMOVE, ...keyValues(claim))) > 0;
   } catch (error) {
     // Whoever may not delete, or write, is told so by what was looked at before.
     if (sqlState(error) === undefined) throw error;

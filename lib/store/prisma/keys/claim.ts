@@ -81,15 +81,13 @@ SELECT CASE WHEN $1::timestamptz <= clock_timestamp() - $2::float8 * interval '1
             WHEN $1::timestamptz > clock_timestamp() + interval '5 min' THEN 'early'
             ELSE 'open' END AS verdict`;
 
+type Judged = { verdict: 'open' | 'expired' | 'early' };
+
 /** Tells whether a key that has no row may still be claimed, by the server's clock. */
-export async function judgeWindow(db: RawQueries, window: KeyWindow): Promise<'open' | 'expired' | 'early'> {
-  if (window.mintedAt === null) return 'open';
-  const rows = await db.$queryRawUnsafe<{ verdict: 'open' | 'expired' | 'early' }[]>(
-    JUDGE,
-    timestamp(window.mintedAt),
-    window.windowMs,
-  );
-  return rows[0]?.verdict ?? 'open';
+export async function judgeWindow(db: RawQueries, { mintedAt, windowMs }: KeyWindow): Promise<Judged['verdict']> {
+  if (mintedAt === null) return 'open';
+  const [judged] = await db.$queryRawUnsafe<[Judged]>(JUDGE, timestamp(mintedAt), windowMs);
+  return judged.verdict;
 }
 
 const NO_LEASE = { columns: '', values: '' };

@@ -1,5 +1,5 @@
 import type { Leases } from '../../leases.ts';
-import type { RawQueries } from '../client.ts';
+import { countRows, type RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { AUDIT } from './operate.ts';
 import { IS_KEY, keyValues, NOW } from './read.ts';
@@ -90,7 +90,7 @@ const LATE_ANSWER = hear({
 
 /** Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
 export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, id, said, actor) =>
-  (await tx.$queryRawUnsafe<unknown[]>(EVIDENCE, ...keyValues(id), said, actor)).length > 0;
+  (await countRows(tx, EVIDENCE, ...keyValues(id), said, actor)) > 0;
 
 export const recordLateAnswer: Asked<Leases<never>, 'recordLateAnswer'> = async (db, id, answer) => {
   const { step, token, isResult } = answer;

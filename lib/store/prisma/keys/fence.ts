@@ -1,6 +1,6 @@
 import type { KeyId } from '../../../core/scope.ts';
 import type { Fence, Fenced, Probed } from '../../store.ts';
-import type { PrismaClientLike, RawQueries } from '../client.ts';
+import { countRows, type PrismaClientLike, type RawQueries } from '../client.ts';
 import { isLockTimeout } from '../errors.ts';
 import { QUESTION_MS } from '../timeouts.ts';
 import { timestamp } from '../wire/encoding.ts';
@@ -41,8 +41,7 @@ export async function probe(db: PrismaClientLike, id: KeyId, again = 2): Promise
   try {
     const rival = await db.$transaction(
       async (tx: RawQueries) => {
-        const inserted = await tx.$queryRawUnsafe<unknown[]>(PROBE, ...keyValues(id), ticketOf(id));
-        if (inserted.length > 0) throw new Undo();
+        if ((await countRows(tx, PROBE, ...keyValues(id), ticketOf(id))) > 0) throw new Undo();
         return await find(tx, id);
       },
       // The next statement must see rows that were committed while the insert waited.
@@ -100,15 +99,8 @@ async function fenceIn(tx: RawQueries, wanted: Fence): Promise<Fenced> {
 
 /** False where a row or another's claim is in the way, or the key is outside its window. */
 async function insertTombstone(tx: RawQueries, fence: Fence): Promise<boolean> {
-  const rows = await tx.$queryRawUnsafe<unknown[]>(
-    FENCE,
-    ...keyValues(fence),
-    fence.mintedAt && timestamp(fence.mintedAt),
-    fence.windowMs,
-    lockTimeout(fence.waitMs),
-    fence.retentionMs,
-    ticketOf(fence),
-    fence.waitMs > 0,
-  );
-  return rows.length > 0;
+  const { mintedAt, windowMs, waitMs, retentionMs } = fence;
+  const window = [mintedAt && timestamp(mintedAt), windowMs];
+  const values = [...keyValues(fence), ...window, lockTimeout(waitMs), retentionMs, ticketOf(fence), waitMs > 0];
+  return (await countRows(tx, FENCE, ...values)) > 0;
 }

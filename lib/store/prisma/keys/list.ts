@@ -105,24 +105,20 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
     return `FROM ${table}${conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : ''}`;
   };
 
+  const pageOf = (rows: string) => ({ text: `SELECT ${COLUMNS} ${rows} ORDER BY ${order} ${page}`, values });
+
   const isOpen = stuck || state === 'in_progress' || state === 'unknown';
-  if (!search) {
-    const rows = isOpen ? from(OPEN_KEYS) : from(walked);
-    return { text: `SELECT ${COLUMNS} ${rows} ORDER BY ${order} ${page}`, values };
-  }
+  if (!search) return pageOf(from(isOpen ? OPEN_KEYS : walked));
   const [text, end] = [given(search), given(`${search}\u{10FFFF}`)];
   const byKey = `key >= ${text} AND key < ${end}`;
   const byThing = `thing >= ${text} AND thing < ${end}`;
   const byPrincipal = `starts_with(principal, ${text})`;
-  if (isOpen) {
-    const rows = from(OPEN_KEYS, `(${byKey} OR ${byThing} OR ${byPrincipal})`);
-    return { text: `SELECT ${COLUMNS} ${rows} ORDER BY ${order} ${page}`, values };
-  }
+  if (isOpen) return pageOf(from(OPEN_KEYS, `(${byKey} OR ${byThing} OR ${byPrincipal})`));
   const enough = `ORDER BY ${order} LIMIT ${given(limit + offset + 1)}::int`;
   const found = `(SELECT * ${from('idempotency_keys', byKey)} ${enough})
     UNION ALL (SELECT * ${from('idempotency_keys', byThing, `NOT (${byKey})`)} ${enough})
     UNION ALL (SELECT * ${from(walked, byPrincipal, `NOT (${byKey})`, `(${byThing}) IS NOT TRUE`)} ${enough})`;
-  return { text: `SELECT ${COLUMNS} FROM (${found}) AS found ORDER BY ${order} ${page}`, values };
+  return pageOf(`FROM (${found}) AS found`);
 }
 
 type ListedRow = RawRow & Pick<ListedKey, 'thing'>;

@@ -1,6 +1,6 @@
 import type { Leases } from '../../leases.ts';
 import type { ActResult, AuditRecord, Erased, ErasedKeys, Oversight, Person, SeenRow } from '../../oversight.ts';
-import type { PrismaClientLike, RawQueries } from '../client.ts';
+import { countRows, type RawQueries } from '../client.ts';
 import type { Asked, Db } from '../db.ts';
 import { transactInPrisma } from '../interactive-transaction.ts';
 import { ERASE_MS } from '../timeouts.ts';
@@ -59,7 +59,7 @@ SELECT $1::text, $2::text, $3::text, $4::text, 'retry', $6::text, NULL FROM woke
 RETURNING 1`;
 
 const retryNow: Asked<Leases<never>, 'retryNow'> = async (db, id, actor) =>
-  (await db.$queryRawUnsafe<unknown[]>(RETRY, ...keyValues(id), id.fencingToken, actor)).length > 0;
+  (await countRows(db, RETRY, ...keyValues(id), id.fencingToken, actor)) > 0;
 
 // What may be done is named, so that nothing is erased that a key needs to go on, or that a person must see. And that it is
 // not done yet: of two clicks, the second waits for the first, looks at the row again, and finds nothing to do. State, token
@@ -136,20 +136,15 @@ export async function erasePrincipal(
   actor: string,
   conclude: (keys: ErasedKeys, tx: never) => Promise<Erased>,
 ): Promise<Erased> {
+  const erase: Parameters<typeof transactInPrisma<Erased>>[1] = async ({ db: given, handle }) => {
+    const queries = db.queriesOn(given);
+    const [keys] = await queries.$queryRawUnsafe<[ErasedKeys]>(ERASE, tenant, names, actor);
+    const erased = await handle((tx: never) => conclude(keys, tx));
+    await queries.$queryRawUnsafe(RECORD_ERASED, tenant, names, actor, JSON.stringify(detailOf(names, erased)));
+    return erased;
+  };
   const options = { timeout: ERASE_MS, isolationLevel: 'ReadCommitted' } as const;
-  const erase = (client: PrismaClientLike) =>
-    transactInPrisma(
-      client,
-      async ({ db: given, handle }) => {
-        const queries = db.queriesOn(given);
-        const [keys] = await queries.$queryRawUnsafe<[ErasedKeys]>(ERASE, tenant, names, actor);
-        const erased = await handle((tx: never) => conclude(keys, tx));
-        await queries.$queryRawUnsafe(RECORD_ERASED, tenant, names, actor, JSON.stringify(detailOf(names, erased)));
-        return erased;
-      },
-      options,
-    );
-  return await db.runThroughClient(erase, { withinMs: ERASE_MS });
+  return await db.runThroughClient((client) => transactInPrisma(client, erase, options), { withinMs: ERASE_MS });
 }
 
 /** Names and numbers alone. */

@@ -4,7 +4,7 @@ import { NO_SECRET } from '../../../core/secrets.ts';
 import type { Leases, Step } from '../../leases.ts';
 import type { Claim, KeyRow } from '../../rows.ts';
 import type { Store } from '../../store.ts';
-import type { RawQueries } from '../client.ts';
+import { countRows, type RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { readOnlyError } from '../errors.ts';
 
@@ -163,8 +163,7 @@ SELECT 1 FROM idempotency_keys WHERE ${IS_KEY} AND state = $5 AND result IS NOT 
 
 /** Tells whether the committed row of a key is in this state, with this result. */
 export async function isCommitted(db: RawQueries, { state, result, ...id }: KeyId & Pick<KeyRow, 'state' | 'result'>) {
-  const rows = await db.$queryRawUnsafe<unknown[]>(STANDS, ...keyValues(id), state, result);
-  return rows.length > 0;
+  return (await countRows(db, STANDS, ...keyValues(id), state, result)) > 0;
 }
 
 /** The columns of a step, in the order of `Step`. Ages by the server's clock, so that no other clock is asked. */
@@ -192,6 +191,5 @@ SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
 
 /** Tells whether a step is stored under this name. */
 export async function hasStep(db: RawQueries, id: KeyId, name: string) {
-  const rows = await db.$queryRawUnsafe<unknown[]>(HAS_STEP, ...keyValues(id), name);
-  return rows.length > 0;
+  return (await countRows(db, HAS_STEP, ...keyValues(id), name)) > 0;
 }

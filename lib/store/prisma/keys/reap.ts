@@ -70,8 +70,7 @@ export async function reapKeys(db: RawQueries, limit: number, reaped: Reaped = {
 }
 
 async function reapFrom(db: RawQueries, start: Date | undefined, limit: number, reaped: Reaped): Promise<number> {
-  const rows = await db.$queryRawUnsafe<{ count: number; reached: Date | null }[]>(REAP, limit, start);
-  const { count, reached } = rows[0] ?? { count: 0, reached: null };
+  const [{ count, reached }] = await db.$queryRawUnsafe<[{ count: number; reached: Date | null }]>(REAP, limit, start);
   reaped.end = count === limit && reached ? reached : undefined;
   return count;
 }

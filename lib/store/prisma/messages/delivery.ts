@@ -1,7 +1,7 @@
 import type { Delivery, OutboxStore, Taken } from '../../messages.ts';
+import { countRows } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { epochMs, NOW, withDates } from '../keys/read.ts';
-import { countChanged } from './operate.ts';
 
 type Outbox = OutboxStore<never>;
 
@@ -129,14 +129,14 @@ INSERT INTO message_events (box, event_id, peer, type, actor)
 SELECT 'outbox', $3::varchar, destination, 'stopped', 'relay' FROM stopped`;
 
 const postponeDelivery: Asked<Outbox, 'postponeDelivery'> = async (db, taken, pauseMs, error) =>
-  (await countChanged(db, POSTPONE, ...heldValues(taken), pauseMs, truncate(error))) > 0;
+  (await countRows(db, POSTPONE, ...heldValues(taken), pauseMs, truncate(error))) > 0;
 
 const giveUp: Asked<Outbox, 'giveUp'> = async (db, taken, as, error) =>
-  (await countChanged(db, GIVE_UP, ...heldValues(taken), as, truncate(error))) > 0;
+  (await countRows(db, GIVE_UP, ...heldValues(taken), as, truncate(error))) > 0;
 
 const giveBack: Asked<Outbox, 'giveBack'> = async (db, taken, stop) => {
   if (stop !== null) await db.$queryRawUnsafe(STOP, taken.destination, truncate(stop), taken.eventId);
-  return (await countChanged(db, GIVE_BACK, ...heldValues(taken))) > 0;
+  return (await countRows(db, GIVE_BACK, ...heldValues(taken))) > 0;
 };
 
 /** As much as the column holds. NUL is no text for PostgreSQL. */

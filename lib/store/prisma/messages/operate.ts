@@ -1,5 +1,5 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
-import type { RawQueries } from '../client.ts';
+import { countRows } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { NOW } from '../keys/read.ts';
 
@@ -63,26 +63,20 @@ ${AUDIT}
 SELECT 'inbox', event_id, source, 'requeued', $3::varchar FROM requeued
 RETURNING 1`;
 
-/** How many rows a statement has changed that returns one for each. */
-export async function countChanged(db: RawQueries, statement: string, ...values: unknown[]): Promise<number> {
-  return (await db.$queryRawUnsafe<unknown[]>(statement, ...values)).length;
-}
-
 type Outbox = OutboxStore<never>;
 
 const requeue: Asked<Outbox, 'requeue'> = (db, destination, eventId, actor, settledAt) =>
-  countChanged(db, REQUEUE, destination, eventId, actor, settledAt?.toISOString() ?? null);
+  countRows(db, REQUEUE, destination, eventId, actor, settledAt?.toISOString() ?? null);
 
 const skip: Asked<Outbox, 'skip'> = async (db, destination, eventId, actor, settledAt) =>
-  (await countChanged(db, SKIP, destination, eventId, actor, settledAt?.toISOString() ?? null)) > 0;
+  (await countRows(db, SKIP, destination, eventId, actor, settledAt?.toISOString() ?? null)) > 0;
 
-export const abandon: Asked<Outbox, 'abandon'> = (db, destination, actor) =>
-  countChanged(db, ABANDON, destination, actor);
+export const abandon: Asked<Outbox, 'abandon'> = (db, destination, actor) => countRows(db, ABANDON, destination, actor);
 
 const resume: Asked<Outbox, 'resume'> = async (db, destination, actor) =>
-  (await countChanged(db, RESUME, destination, actor)) > 0;
+  (await countRows(db, RESUME, destination, actor)) > 0;
 
 export const requeueReceived: Asked<InboxStore<never>, 'requeue'> = async (db, source, eventId, actor) =>
-  (await countChanged(db, REQUEUE_RECEIVED, source, eventId, actor)) > 0;
+  (await countRows(db, REQUEUE_RECEIVED, source, eventId, actor)) > 0;
 
 export const sentActQuestions = { requeue, skip, resume };

@@ -54,7 +54,9 @@ export const insertEvent: OutboxStore<RawQueries>['insertEvent'] = async (tx, ev
     throw await explainSchemaError(error, undefined, 'messaging');
   }
   const [row] = rows;
-  if (row?.can_wake && wakes && destinations.length > 0) await wakeRelay(tx, aggregate);
+  if (row?.can_wake && wakes && destinations.length > 0) {
+    await tx.$queryRawUnsafe(WAKE, RELAY_TASK, `${RELAY_TASK}:${aggregate}`);
+  }
   return row && { eventId: row.eventId, sequence: Number(row.sequence) };
 };
 
@@ -66,10 +68,6 @@ export const insertEvent: OutboxStore<RawQueries>['insertEvent'] = async (tx, ev
 // announces anything wait for every other, from here until COMMIT, and deadlock with what they lock afterwards.
 const WAKE = `
 SELECT graphile_worker.add_job($1::text, '{}'::json, job_key := $2::text, max_attempts := 1) IS NULL AS nothing`;
-
-async function wakeRelay(tx: RawQueries, aggregate: string): Promise<void> {
-  await tx.$queryRawUnsafe(WAKE, RELAY_TASK, `${RELAY_TASK}:${aggregate}`);
-}
 
 // Nothing names the key of an event but its derived key, which cannot be read backwards: so each event of that time is
 // tried, by the step that `enqueue` gives it. Five minutes more on each side, because an event's time is by its

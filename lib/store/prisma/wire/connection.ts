@@ -170,8 +170,6 @@ const ignored = () => {};
 const controlStatement = (text: string, onResult: PipelinedStatement['onResult']): PipelinedStatement => ({
   text,
   values: [],
-  mayWait: false,
-  name: undefined,
   isControl: true,
   onResult,
 });

@@ -1,9 +1,7 @@
 /** Encodes parameters and decodes results for statements sent to `pg` directly. */
 
 /** Parsers of the kit's columns, whatever the app has told `pg` to make of its own. */
-export const parserOf = (oid: number): ((value: string) => unknown) => PARSERS[oid] ?? asIs;
-
-const asIs = (value: string) => value;
+export const parserOf = (oid: number): ((value: string) => unknown) => PARSERS[oid] ?? String;
 
 /**
  * A time as a parameter. As a Date, Prisma sends it without its zone, and a server whose sessions are not in UTC takes it
