@@ -115,7 +115,7 @@ function findBoxes(tree: FileTree): FoundBox[] {
   });
 }
 
-/** One import for each module. */
+/** Writes one import for each module. */
 function importsOf(boxes: FoundBox[], specifierOf: (file: string) => string): string {
   const byModule: Record<string, string[]> = {};
   for (const { box, file, exported } of boxes) {
