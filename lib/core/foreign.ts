@@ -74,10 +74,7 @@ export function isRemembered(
 ): boolean {
   if (rememberedForMs === null) return false;
   const ttlMs = Math.min(providerKeyTtlMs, sinceFirstSentMs + rememberedForMs);
-  return sinceFirstSentMs < ttlMs - marginMs(ttlMs);
-}
-
-/** How long before its end a provider's memory is no longer relied on: a tenth, at most an hour. */
-function marginMs(ttlMs: number): number {
-  return Math.min(3_600_000, ttlMs / 10);
+  // The end of its memory is not relied on: a tenth, at most an hour.
+  const marginMs = Math.min(3_600_000, ttlMs / 10);
+  return sinceFirstSentMs < ttlMs - marginMs;
 }

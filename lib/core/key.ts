@@ -1,10 +1,10 @@
-import { hash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
+import { isSameHash } from './fingerprint.ts';
 import { lengthPrefixed } from './length-prefix.ts';
 import { isKey, type KeyId, type Scope } from './scope.ts';
 import type { Secret } from './secrets.ts';
 
-const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const SIGNED = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})\.([A-Za-z0-9_-]{22})$/;
+const MINTED = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})(?:\.([A-Za-z0-9_-]{22}))?$/;
 
 /** A key's text, read before any signature is checked. */
 export type ParsedKey =
@@ -26,10 +26,10 @@ export function mintKey(now: number, scope: Scope, secret: Secret | undefined): 
 
 export function parseKey(key: string): ParsedKey {
   if (!isKey(key)) return { shape: 'malformed' };
-  if (UUID_V7.test(key)) return { shape: 'unsigned', uuid: key, mintedAt: timeOf(key) };
-  const [, uuid, signature] = SIGNED.exec(key) ?? [];
-  if (uuid && signature) return { shape: 'signed', uuid, mintedAt: timeOf(uuid), signature };
-  return { shape: 'foreign' };
+  const [, uuid, signature] = MINTED.exec(key) ?? [];
+  if (!uuid) return { shape: 'foreign' };
+  const mintedAt = timeOf(uuid);
+  return signature ? { shape: 'signed', uuid, mintedAt, signature } : { shape: 'unsigned', uuid, mintedAt };
 }
 
 /** Tells whether any of the secrets signed this key for this scope. Compares in constant time. */
@@ -39,7 +39,7 @@ export function verifyKey(key: { uuid: string; signature: string }, scope: Scope
   let fits = false;
   for (const secret of secrets) {
     const expected = Buffer.from(sign(key.uuid, scope, secret));
-    if (expected.length === given.length && timingSafeEqual(expected, given)) fits = true;
+    if (isSameHash(expected, given)) fits = true;
   }
   return fits;
 }

@@ -73,23 +73,21 @@ export function nameOf({ tenant, principal, operation, key }: KeyId): string {
   return `${tenant.length}:${principal.length}:${operation.length}:${tenant}${principal}${operation}${key}`;
 }
 
-const LIMITS = [
-  ['tenant', 255],
-  ['principal', 255],
-  ['operation', 100],
-] as const;
-
-const ADVICE: Readonly<Record<keyof Scope, string>> = {
-  tenant: 'Name the owner of the data, or leave `tenant` out where there is only one.',
-  principal:
+/** Each part with how many characters it may have, and what to do where it cannot be used. */
+const PARTS = [
+  ['tenant', 255, 'Name the owner of the data, or leave `tenant` out where there is only one.'],
+  [
+    'principal',
+    255,
     'Let `scope` return { principal: … } with a string, of a number String(id), and null where nobody is signed in.',
-  operation: 'Give the operation a shorter name.',
-};
+  ],
+  ['operation', 100, 'Give the operation a shorter name.'],
+] as const;
 
 /** Throws `ConfigurationError` for a part that is empty, too long or could collide with another in the database. */
 export function assertScope(scope: Scope): void {
-  for (const [name, limit] of LIMITS) {
-    assertStorableName(scope[name], limit, `The scope's ${name} cannot be used. ${ADVICE[name]}`);
+  for (const [name, limit, advice] of PARTS) {
+    assertStorableName(scope[name], limit, `The scope's ${name} cannot be used. ${advice}`);
   }
 }
 

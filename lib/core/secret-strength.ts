@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ELSEWHERE, isProduction } from './environment.ts';
 import { ConfigurationError } from './errors.ts';
 
@@ -85,7 +85,7 @@ export function assertNoOtherPurpose(option: string, secret: string): void {
 }
 
 function digestOf(secret: string): string {
-  return createHash('sha256').update(ownPart(secret)).digest('base64');
+  return hash('sha256', ownPart(secret), 'base64');
 }
 
 /** A build evaluates the app's modules for production, maybe with made-up secrets, and answers nobody. */

@@ -38,6 +38,9 @@ interface Found {
   file: string;
 }
 
+/** How a file imports an operation. */
+type OperationImport = { exported: string; from: string };
+
 interface Draft {
   tree: FileTree;
   app: App;
@@ -161,10 +164,7 @@ const IMPORT = /^import\b(?:[^;'"]*?\bfrom)?\s*(['"])[^'"\n]*\1;?[^\S\n]*\n/gm;
  * Adds an operation to `export const operations = [...]`, with its import behind the last one. Undefined where the list does
  * not stand there in plain form, so that nobody knows where it goes.
  */
-export function withOperation(
-  source: string,
-  { exported, from }: { exported: string; from: string },
-): string | undefined {
+export function withOperation(source: string, { exported, from }: OperationImport): string | undefined {
   const code = blanked(source);
   const list = /\bexport\s+const\s+operations\s*=\s*\[/.exec(code);
   if (!list) return undefined;
@@ -230,7 +230,7 @@ export const ${camel} = idempotency.operation({ name: '${kebab}', schema }).hand
 `;
 }
 
-function actionModule({ camel }: Names, operation: { exported: string; from: string }) {
+function actionModule({ camel }: Names, operation: OperationImport) {
   return `'use server';
 
 import { serverAction } from 'oncekit/next';

@@ -14,14 +14,10 @@ export function folderTree(root: string): FileTree {
   const at = (name: string) => path.resolve(root, name);
   return {
     read: (file) => orElse(() => readFileSync(at(file), 'utf8'), undefined),
-    list: (folder) =>
-      orElse(
-        () =>
-          readdirSync(at(folder), { withFileTypes: true })
-            .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
-            .sort(),
-        [],
-      ),
+    list: (folder) => {
+      const entries = orElse(() => readdirSync(at(folder), { withFileTypes: true }), []);
+      return entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort();
+    },
   };
 }
 

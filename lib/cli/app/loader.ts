@@ -1,6 +1,7 @@
 import { createRequire, register } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { isSetUpWrongly } from '../../core/errors.ts';
 import type { Principal } from '../../core/scope.ts';
 import type { Idempotency } from '../../engine/idempotency.ts';
 import type { Driven } from '../../worker/passes.ts';
@@ -110,9 +111,8 @@ async function load(root: string, file: string): Promise<object> {
   try {
     return await import(pathToFileURL(path.resolve(root, file)).href);
   } catch (error) {
-    const { name, existing, expected } = error as { name?: string; existing?: unknown; expected?: unknown };
-    if (name === 'ConfigurationError') {
-      throw new CliError(`${file}: ${(error as Error).message} Found: ${existing}.`, `Give it ${expected}.`);
+    if (isSetUpWrongly(error)) {
+      throw new CliError(`${file}: ${error.message} Found: ${error.existing}.`, `Give it ${error.expected}.`);
     }
     const said = ((error as Error).message ?? String(error)).trim().split('\n')[0];
     throw new CliError(

@@ -17,6 +17,7 @@ const MAKES: Record<Box, string> = { outbox: 'createOutbox', inbox: 'createInbox
 
 /** The likely files, most likely first; below `src/` too. */
 const LIKELY = ['lib/messaging.ts', 'lib/outbox.ts', 'lib/inbox.ts'].flatMap((name) => [name, `src/${name}`]);
+
 /** The module that exports an outbox or inbox, else one that makes it for itself; undefined where no file makes one. */
 export function findBox(tree: FileTree, box: Box): BoxModule | undefined {
   let hidden: BoxModule | undefined;

@@ -58,11 +58,14 @@ export function findApp(tree: FileTree): App {
 /** Reads package.json; undefined where there is none. Throws a CliError for one that cannot be read. */
 function readPackageJson(tree: FileTree): PackageJson | undefined {
   const text = tree.read('package.json');
-  if (text === undefined) return undefined;
+  return text === undefined ? undefined : parsed('package.json', () => JSON.parse(text));
+}
+
+function parsed<T>(file: string, parse: () => T): T {
   try {
-    return JSON.parse(text) as PackageJson;
+    return parse();
   } catch (error) {
-    throw new CliError(`package.json cannot be read: ${(error as Error).message}.`, 'Mend it, then run this again.');
+    throw new CliError(`${file} cannot be read: ${(error as Error).message}.`, 'Mend it, then run this again.');
   }
 }
 
@@ -112,6 +115,11 @@ export interface Imports {
   ending: '' | '.js' | '.ts';
 }
 
+interface TsConfig {
+  extends?: string | string[];
+  compilerOptions?: CompilerOptions;
+}
+
 interface CompilerOptions {
   baseUrl?: string;
   paths?: Record<string, string[]>;
@@ -138,19 +146,14 @@ export function findImports(tree: FileTree): Imports {
 function compilerOptions(tree: FileTree, file: string, depth = 0): CompilerOptions {
   const text = tree.read(file) ?? tree.read(`${file}.json`);
   if (text === undefined || depth > 5) return {};
-  let read: { extends?: string | string[]; compilerOptions?: CompilerOptions };
-  try {
-    read = parseJsonc(text) as typeof read;
-  } catch (error) {
-    throw new CliError(`${file} cannot be read: ${(error as Error).message}.`, 'Mend it, then run this again.');
-  }
+  const read: TsConfig = parsed(file, () => parseJsonc(text));
   const bases = [read.extends ?? []].flat().filter((base) => base.startsWith('.'));
   const inherited = bases.map((base) => compilerOptions(tree, path.posix.join(file, '..', base), depth + 1));
   return Object.assign({}, ...inherited, read.compilerOptions);
 }
 
 /** JSON with comments and commas behind the last of a list, as in tsconfig.json. Throws a SyntaxError for anything else. */
-function parseJsonc(text: string): unknown {
+function parseJsonc(text: string) {
   return JSON.parse(withoutComments(text.replace(/^\uFEFF/, '')).replace(/,(?=\s*[}\]])/g, ''));
 }
 

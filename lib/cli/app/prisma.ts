@@ -28,14 +28,13 @@ export function findPrisma(tree: FileTree, packageJson: App['packageJson'], give
   const config = readConfig(tree);
   const named = given ?? config.schema ?? packageJson.prisma?.schema;
   const at = (named === undefined ? DEFAULTS : [clean(named)]).find((each) => filesOf(tree, each).length > 0);
+  if (at === undefined && named !== undefined) {
+    throw new CliError(`There is no Prisma schema at ${named}.`, 'Say where it is: --schema <path>.');
+  }
   if (at === undefined) {
     throw new CliError(
-      named === undefined
-        ? 'There is no Prisma schema: neither prisma/schema.prisma nor a folder that prisma.config.ts names.'
-        : `There is no Prisma schema at ${named}.`,
-      named === undefined
-        ? 'Make one with: npx prisma init. If it is elsewhere, say where: --schema <path>.'
-        : 'Say where it is: --schema <path>.',
+      'There is no Prisma schema: neither prisma/schema.prisma nor a folder that prisma.config.ts names.',
+      'Make one with: npx prisma init. If it is elsewhere, say where: --schema <path>.',
     );
   }
   const isFolder = !at.endsWith('.prisma');
@@ -55,11 +54,12 @@ function filesOf(tree: FileTree, at: string): string[] {
 }
 
 /** Reads prisma.config.ts, as far as it has plain strings. */
-function readConfig(tree: FileTree): { schema?: string; migrations?: string } {
+function readConfig(tree: FileTree) {
   const source = withoutComments(CONFIGS.map((file) => tree.read(file)).find((text) => text !== undefined) ?? '');
-  const schema = stringBehind(/\bschema\s*:\s*/, source);
-  const migrations = stringBehind(/\bmigrations\s*:\s*\{[^}]*?\bpath\s*:\s*/, source);
-  return { ...(schema ? { schema } : {}), ...(migrations ? { migrations } : {}) };
+  return {
+    schema: stringBehind(/\bschema\s*:\s*/, source),
+    migrations: stringBehind(/\bmigrations\s*:\s*\{[^}]*?\bpath\s*:\s*/, source),
+  };
 }
 
 /** `'prisma'`, or the strings of `path.join('prisma', 'schema.prisma')` put together. */

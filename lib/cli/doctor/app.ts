@@ -1,7 +1,6 @@
-import { ConfigurationError } from '../../core/errors.ts';
+import { isSetUpWrongly } from '../../core/errors.ts';
 import { assertScope } from '../../core/scope.ts';
 import { settleWithin } from '../../core/wait.ts';
-import type { SetUp } from '../../engine/config.ts';
 import { type FileTree, type SourceFile, sourceFiles } from '../app/file-tree.ts';
 import { readImportGraph } from '../app/import-graph.ts';
 import type { LoadedApp } from '../app/loader.ts';
@@ -20,9 +19,10 @@ export interface AppFacts {
   app?: App;
   /** By its text; missing where there is no set-up. */
   window?: Window | 'unreadable';
-  /** The module of the set-up, and the set-up as the app has it; missing where it is not there, or cannot be loaded. */
+  /** The module of the set-up; missing where it is not there. */
   setUpFile?: string;
-  setUp?: SetUp | undefined;
+  /** The set-up as the app has it; missing where it cannot be loaded. */
+  idempotency?: LoadedApp['idempotency'];
   hasPhases: boolean;
   /** Files with operations that say `oncePer`, as far as files tell. */
   oncePerIn: string[];
@@ -36,9 +36,6 @@ export interface AppFacts {
   operations?: string[];
   /** Names of those that say `durability: 'replicated'`. */
   replicated: string[];
-  /** Of the app's own set-up; missing where that cannot be loaded. */
-  schemaName?: string | undefined;
-  tryClaim?: LoadedApp['idempotency']['tryClaim'];
 }
 
 /** Set-up, operations and routes, by the app's files and, of the operations, by loading them. */
@@ -68,9 +65,7 @@ export async function checkApp(tree: FileTree, given: ModulePaths, load: () => P
     if (twice) return { ...facts, findings: [twice] };
     const loaded = await load();
     const { idempotency, operations, outbox, inbox } = loaded;
-    facts.setUp = idempotency.setUp;
-    facts.schemaName = idempotency.schemaName?.();
-    facts.tryClaim = idempotency.tryClaim;
+    facts.idempotency = idempotency;
     facts.operations = operations.map(({ name }) => name);
     facts.replicated = operations.filter((one) => one.durability === 'replicated').map(({ name }) => name);
     facts.hasPhases = sources.some(({ text }) => /\)\s*\.phases\s*\(/.test(text));
@@ -137,12 +132,12 @@ async function checkScope(file: string, source: string, operations: LoadedApp['o
     return check.ok(`${file} calls everybody ${who.principal}. Before you go live, return who is signed in.`);
   } catch (error) {
     if (isWithoutRequest(error)) return check.ok(`${file} says who acts, by the request.`);
-    const { message, existing, expected } = error as ConfigurationError;
+    const { message } = error as Error;
     if (/No secret is configured|Nobody says who acts/.test(message)) return check.ok(`${file} says who acts.`);
-    if (error instanceof ConfigurationError || (error as Error).name === 'ConfigurationError') {
+    if (isSetUpWrongly(error)) {
       return check.problem(
-        `scope in ${file}: ${message} Found: ${existing}.`,
-        `Return { principal }, and a tenant only where there are several, of ${expected}.`,
+        `scope in ${file}: ${message} Found: ${error.existing}.`,
+        `Return { principal }, and a tenant only where there are several, of ${error.expected}.`,
       );
     }
     return check.warning(

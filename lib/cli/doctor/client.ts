@@ -180,11 +180,7 @@ const TRANSACTIONS = {
 };
 
 /** Tells whose transaction an execution is, and what is lost where it is Prisma's though nobody has asked for that, or unseen. */
-function checkTransaction({
-  transactions,
-  whyNotOwn,
-  whyUnproven,
-}: Pick<TriedClaim, 'transactions' | 'whyNotOwn' | 'whyUnproven'>): Finding {
+function checkTransaction({ transactions, whyNotOwn, whyUnproven }: TriedClaim): Finding {
   const check = checkNamed('Transaction');
   if (whyUnproven)
     return check.warning(`Prisma's interactive one. ${whyUnproven.message}`, `Use ${whyUnproven.expected}.`);

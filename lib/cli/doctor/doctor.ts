@@ -63,16 +63,28 @@ export async function examine(root: string, given: ModulePaths = {}, load = load
   loadEnv(root);
   const tree = folderTree(root);
   const facts = await checkApp(tree, given, () => load(root, tree, given));
-  const secrets = checkSecrets({ ...facts, env: process.env, root, tree });
-  const rename = renamerOf({ schema: facts.schemaName, ...tablesOf(tree) });
+  const { idempotency } = facts;
+  const secrets = checkSecrets({ ...facts, setUp: idempotency?.setUp, env: process.env, root, tree });
+  const rename = renamerOf({ schema: idempotency?.schemaName?.(), ...tablesOf(tree) });
   const isSaid = secrets.some(({ level }) => level === 'problem');
   return [
-    ...(await onDatabase((sql, url, findings) => checkDatabase(sql, url, facts, findings, rename))),
+    ...(await onDatabase(facts, rename)),
     ...secrets,
     ...facts.findings.filter(({ check, says }) => !(isSaid && check === 'App' && OF_A_SECRET.test(says))),
     ...checkWebhooks(tree),
     ...(facts.app ? [...checkEdge(tree, facts.app), ...checkPages(tree, facts.app.router)] : []),
   ];
+}
+
+async function onDatabase(facts: AppFacts, rename?: Rename): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    const url = databaseUrl();
+    await withDatabase(url, (sql) => checkDatabase(sql, url, facts, findings, rename));
+  } catch (error) {
+    findings.push(checkNamed('Database').problem(...withoutAnswer(error)));
+  }
+  return findings;
 }
 
 /** Adds to the findings as it goes on, so that none is lost where the database refuses a later question. */
@@ -88,7 +100,8 @@ async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, findi
     ...(isCurrent(keys) ? TABLES_OF.keys : []),
     ...(isCurrent(messaging) ? TABLES_OF.messaging : []),
   ] as TableName[];
-  const { tryClaim, replicated, setUp, oncePerIn } = facts;
+  const { replicated, oncePerIn } = facts;
+  const { tryClaim, setUp } = facts.idempotency ?? {};
   const tables = names.length > 0 ? await checkTables(sql, names, { rename, oncePerIn }) : [];
   findings.push(...tables);
   if (names.length > 0) findings.push(...(await checkRole(sql, names, rename)));
@@ -103,19 +116,6 @@ async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, findi
   const window = setUp ?? (isRefused ? undefined : facts.window);
   if (window) findings.push(await checkWindow(renamed, window));
   findings.push(...(await checkWork(renamed, { ...facts, hasMessaging })));
-}
-
-async function onDatabase(
-  look: (sql: pg.Client, url: string, findings: Finding[]) => Promise<void>,
-): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  try {
-    const url = databaseUrl();
-    await withDatabase(url, (sql) => look(sql, url, findings));
-  } catch (error) {
-    findings.push(checkNamed('Database').problem(...withoutAnswer(error)));
-  }
-  return findings;
 }
 
 /** The fault of a database that does not answer, or not to the end, and the remedy. A bug is thrown. */

@@ -27,7 +27,7 @@ export interface KitTrigger {
 interface KitFunction {
   sql: string;
   /** `CREATE OR REPLACE` takes the settings of a function away. */
-  settings: ReadonlyMap<string, { value: string; sql: string }>;
+  settings: Map<string, { value: string; sql: string }>;
 }
 
 /** All that the kit's migrations make, in their order. */
@@ -55,7 +55,7 @@ export function readKitSql(): KitSql {
   const statements = readKitFiles().migrations.flatMap(({ sql }) => statementsOf(sql));
   const indexes = new Map<string, KitIndex>();
   const triggers = new Map<string, KitTrigger>();
-  const functions = new Map<string, { sql: string; settings: Map<string, { value: string; sql: string }> }>();
+  const functions = new Map<string, KitFunction>();
   for (const sql of statements) {
     const [, table, key] = /^CREATE TABLE "(\w+)"[\s\S]*?PRIMARY KEY \(([^)]*)\)/.exec(sql) ?? [];
     if (table && key) {
@@ -113,18 +113,14 @@ const QUOTED = new RegExp(`"(${TABLES.join('|')})"`, 'g');
 
 /** Writes a statement in one line, on the tables' own names. */
 export function statementFor(sql: string, rename: Rename | undefined): string {
-  const line = sql.replace(/\s+/g, ' ');
-  return rename ? onOwnNames(line, rename) : line;
-}
-
-/** A text that is an argument of a trigger names a table without its schema. */
-function onOwnNames(sql: string, rename: Rename): string {
-  return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"[\w-]+"\.)?"([\w-]+)"'/g, "'$1'");
+  return scriptOf(sql.replace(/\s+/g, ' '), rename);
 }
 
 /** Writes a statement in the lines that it has: a comment in it ends with its line. */
 export function scriptOf(sql: string, rename: Rename | undefined): string {
-  return rename ? onOwnNames(sql, rename) : sql;
+  if (!rename) return sql;
+  // A text that is an argument of a trigger names a table without its schema.
+  return rename(sql.replace(QUOTED, '$1')).replace(/'(?:"[\w-]+"\.)?"([\w-]+)"'/g, "'$1'");
 }
 
 /** Prints what is lacking, and has a Prisma app's own command run it. */

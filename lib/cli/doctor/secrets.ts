@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { weaknessOf } from '../../core/secret-strength.ts';
 import { LEAST_TO_SIGN, secretId, secretsIn } from '../../core/secrets.ts';
+import type { SetUp } from '../../engine/config.ts';
 import type { FileTree } from '../app/file-tree.ts';
 import { lineAt, withoutComments } from '../app/source-text.ts';
 import type { AppFacts } from './app.ts';
@@ -8,7 +9,8 @@ import { checkNamed, type Finding } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface SecretsOptions extends Pick<AppFacts, 'setUpFile' | 'setUp' | 'hasCronRoute'> {
+interface SecretsOptions extends Pick<AppFacts, 'setUpFile' | 'hasCronRoute'> {
+  setUp: SetUp | undefined;
   env: Environment;
   root: string;
   tree: FileTree;
@@ -27,9 +29,7 @@ export function checkSecrets(options: SecretsOptions): Finding[] {
 
 /** Next.js has set NODE_ENV before it reads these files. A worker and the command line have not. */
 function checkNodeEnv(tree: FileTree): Finding[] {
-  const said = ['.env.local', '.env'].flatMap((file) =>
-    (tree.read(file) ?? '').split('\n').flatMap((line) => variableIn(line).map((one) => ({ file, ...one }))),
-  );
+  const said = ['.env.local', '.env'].flatMap((file) => variablesIn(file, tree.read(file)));
   const { file, value } = said.find(({ name }) => name === 'NODE_ENV') ?? {};
   if (value !== 'development' && value !== 'test') return [];
   return [
@@ -81,7 +81,9 @@ function signingOf({ setUp, setUpFile, env }: SecretsOptions, inVariable: readon
   const numbered = (name: string, index: number, of: number) => (of === 1 ? name : `${name} number ${index + 1}`);
   if (!setUp) {
     return inVariable.map((value, index) => ({
-      ...{ id: secretId(value), value, called: numbered(NAME, index, inVariable.length) },
+      id: secretId(value),
+      called: numbered(NAME, index, inVariable.length),
+      value,
       weakness: weaknessOf(value, LEAST_TO_SIGN),
     }));
   }
@@ -116,9 +118,7 @@ const EXAMPLE =
 const EXAMPLES = ['.env.example', '.env.sample', '.env.template', '.env.dist', '.env.local.example'];
 
 function example({ id, called, value = '' }: Signing, { tree }: SecretsOptions): Said {
-  const file = EXAMPLES.find((name) =>
-    (tree.read(name) ?? '').split('\n').some((line) => variableIn(line).some((each) => holds(each.value, id))),
-  );
+  const file = EXAMPLES.find((name) => variablesIn(name, tree.read(name)).some((each) => holds(each.value, id)));
   if (file) return [`${called} is the one of ${file}: whoever has the repository can sign keys.`, NEW];
   return EXAMPLE.test(value) ? [`${called} reads like an example, which others have as well.`, NEW] : undefined;
 }
@@ -180,7 +180,7 @@ const ENV_FILES = ['.env', '.env.local', '.env.development', '.env.production'];
  * The variables of `.env` files that the folder's repository has, or had in its last 50 changes of such files. None where the
  * folder is in no repository, or there is no git here.
  */
-function committedVariables(root: string): { file: string; name: string; value: string }[] {
+function committedVariables(root: string): Variable[] {
   const git = (...args: string[]) => {
     try {
       return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -193,15 +193,22 @@ function committedVariables(root: string): { file: string; name: string; value: 
       .split('\n')
       .filter((line) => line.startsWith('+') && !line.startsWith('+++'))
       .map((line) => line.slice(1));
-    const staged = git('show', `:./${file}`).split('\n');
-    return [...added, ...staged].flatMap((line) => variableIn(line).map((variable) => ({ file, ...variable })));
+    return variablesIn(file, [...added, git('show', `:./${file}`)].join('\n'));
   });
 }
 
-/** `NAME=value`, with or without quotes. */
-function variableIn(line: string): { name: string; value: string }[] {
-  const [, name, quoted, , bare] =
-    /^\s*(?:export\s+)?(\w+)\s*=\s*(?:((["'`])(?:(?!\3).)*\3)|([^#\n]*))/.exec(line) ?? [];
-  const value = quoted ? quoted.slice(1, -1) : (bare ?? '').trim();
-  return name && value ? [{ name, value }] : [];
+interface Variable {
+  file: string;
+  name: string;
+  value: string;
+}
+
+/** The lines of a file that are `NAME=value`, with or without quotes. */
+function variablesIn(file: string, text = ''): Variable[] {
+  return text.split('\n').flatMap((line) => {
+    const [, name, quoted, , bare] =
+      /^\s*(?:export\s+)?(\w+)\s*=\s*(?:((["'`])(?:(?!\3).)*\3)|([^#\n]*))/.exec(line) ?? [];
+    const value = quoted ? quoted.slice(1, -1) : (bare ?? '').trim();
+    return name && value ? [{ file, name, value }] : [];
+  });
 }

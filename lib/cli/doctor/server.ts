@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type pg from 'pg';
 import { promisesOf } from '../../admin/promises.ts';
 import { databaseFacts } from '../../store/prisma/keys/tallies.ts';
@@ -83,16 +84,9 @@ export function checkTls(sql: pg.Client, url: string): Finding {
   );
 }
 
-interface TlsState {
-  /** Missing on a socket without TLS. */
-  encrypted?: boolean;
-  /** Its certificate was checked, and was found to be good. */
-  authorized?: boolean;
-}
-
-/** Reads the socket, not the URL: `ssl` may be set elsewhere. */
-function socketOf(sql: pg.Client): TlsState {
-  return (sql as unknown as { connection?: { stream?: TlsState } }).connection?.stream ?? {};
+/** Reads the socket, not the URL: `ssl` may be set elsewhere. A socket without TLS has neither of its two. */
+function socketOf(sql: pg.Client): Partial<Pick<TLSSocket, 'encrypted' | 'authorized'>> {
+  return (sql as unknown as { connection?: { stream?: TLSSocket } }).connection?.stream ?? {};
 }
 
 /** Tells whether the host is a socket of the file system, or an address that no other machine has. */

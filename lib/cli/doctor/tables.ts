@@ -95,20 +95,16 @@ export async function missingSql(sql: Queryable, names: readonly TableName[], re
   return lacking.size === 0 ? '' : scriptFor(lacking, kit, rename);
 }
 
+/** What a statement makes or changes, and the table that it is about: each is named by its pattern's group. */
+const NAMED = [
+  /^(?:CREATE|ALTER) (?:TABLE|(?:UNIQUE )?INDEX|(?:OR REPLACE )?(?:TRIGGER|FUNCTION)) (?:IF NOT EXISTS )?"(\w+)"/,
+  /^COMMENT ON TABLE "(\w+)"/,
+  /^CREATE (?:(?:UNIQUE )?INDEX|(?:OR REPLACE )?TRIGGER) (?:IF NOT EXISTS )?"\w+"[\s\S]*?\bON "(\w+)"/,
+];
+
 /** @param lacking by the kit's names */
 function scriptFor(lacking: ReadonlySet<string>, { statements }: KitSql, rename: Rename | undefined): string {
-  const isWanted = (sql: string) => {
-    const [, made] =
-      /^(?:CREATE|ALTER) (?:TABLE|(?:UNIQUE )?INDEX|(?:OR REPLACE )?(?:TRIGGER|FUNCTION)) (?:IF NOT EXISTS )?"(\w+)"/.exec(
-        sql,
-      ) ?? [];
-    if (made && lacking.has(made)) return true;
-    const [, on] = /^(?:ALTER TABLE|COMMENT ON TABLE) "(\w+)"/.exec(sql) ?? [];
-    const [, indexed] =
-      /^CREATE (?:(?:UNIQUE )?INDEX|(?:OR REPLACE )?TRIGGER) (?:IF NOT EXISTS )?"\w+"[\s\S]*?\bON "(\w+)"/.exec(sql) ??
-      [];
-    return [on, indexed].some((table) => table !== undefined && lacking.has(table));
-  };
+  const isWanted = (sql: string) => NAMED.some((pattern) => lacking.has(pattern.exec(sql)?.[1] ?? ''));
   const wanted = statements.filter(isWanted).map((sql) => `${scriptOf(sql, rename)};`);
   return ['BEGIN;', ...wanted, 'COMMIT;', ''].join('\n\n');
 }
@@ -200,13 +196,12 @@ function dropsBefore(wanted: KitIndex, { indexes }: Found, table: string): strin
 }
 
 function checkLogged({ tables }: Found): Finding[] {
-  return [...tables.values()].flatMap(({ called, isUnlogged }) =>
-    isUnlogged
-      ? check.problem(
-          `${called} is unlogged: a crash of the server empties it, and what it held can happen again.`,
-          `ALTER TABLE ${called} SET LOGGED`,
-        )
-      : [],
+  const unlogged = [...tables.values()].filter(({ isUnlogged }) => isUnlogged);
+  return unlogged.map(({ called }) =>
+    check.problem(
+      `${called} is unlogged: a crash of the server empties it, and what it held can happen again.`,
+      `ALTER TABLE ${called} SET LOGGED`,
+    ),
   );
 }
 

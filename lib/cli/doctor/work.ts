@@ -118,27 +118,17 @@ type Counts = Record<'attention' | 'slow' | 'dead_out' | 'dead_in', number>;
 
 function checkAttention({ attention, slow, dead_out: unsent, dead_in: unprocessed }: Counts): Finding[] {
   const check = checkNamed('Attention');
-  const findings: Finding[] = [];
-  const dead = (count: number, what: string, box: string) => {
-    if (count > 0)
-      findings.push(
-        check.warning(
-          `${counted(count, 'event')} could not be ${what}.`,
-          `Mend the cause, then: npx oncekit messages list --box ${box} --state dead, and npx oncekit messages requeue`,
-        ),
-      );
-  };
-  if (attention > 0) {
-    const says = `${counted(attention, 'key')} ${attention === 1 ? 'waits' : 'wait'} for a person.`;
-    findings.push(check.warning(says, 'Look at them: npx oncekit keys list --stuck'));
-  }
-  if (slow > 0) {
-    const says = `${counted(slow, 'key')} could not be finished for long. The completer goes on with ${slow === 1 ? 'it' : 'them'}.`;
-    findings.push(check.warning(says, 'See what they wait for: npx oncekit keys list --stuck'));
-  }
-  dead(unsent, 'delivered', 'outbox');
-  dead(unprocessed, 'processed', 'inbox');
-  return findings;
+  const person = `${counted(attention, 'key')} ${attention === 1 ? 'waits' : 'wait'} for a person.`;
+  const late = `${counted(slow, 'key')} could not be finished for long. The completer goes on with ${slow === 1 ? 'it' : 'them'}.`;
+  const deadIn = (box: string) =>
+    `Mend the cause, then: npx oncekit messages list --box ${box} --state dead, and npx oncekit messages requeue`;
+  const all: [count: number, says: string, fix: string][] = [
+    [attention, person, 'Look at them: npx oncekit keys list --stuck'],
+    [slow, late, 'See what they wait for: npx oncekit keys list --stuck'],
+    [unsent, `${counted(unsent, 'event')} could not be delivered.`, deadIn('outbox')],
+    [unprocessed, `${counted(unprocessed, 'event')} could not be processed.`, deadIn('inbox')],
+  ];
+  return all.flatMap(([count, says, fix]) => (count > 0 ? check.warning(says, fix) : []));
 }
 
 /** The loss where nobody runs a pass. */

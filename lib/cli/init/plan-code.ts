@@ -54,16 +54,13 @@ export function planCode(tree: FileTree, { app, imports, client, messaging }: Co
   addRoute(draft, routes, 'idempotency/[operation]/[key]', 'statusRoute', (file) =>
     statusRouteModule(from(file, operations)),
   );
-  addRoute(draft, routes, 'cron/[task]', 'cronRoute', (file) =>
-    cronRouteModule(
-      from(file, idempotency),
-      from(file, operations),
-      importsOf(boxes, (module) => from(file, module)),
-    ),
-  );
+  const names = boxes.map(({ box }) => box).join(', ');
+  addRoute(draft, routes, 'cron/[task]', 'cronRoute', (file) => {
+    const imports = importsOf(boxes, (module) => from(file, module));
+    return cronRouteModule(from(file, idempotency), from(file, operations), { names, imports });
+  });
   const lacking = boxes.length > 0 && routes.find((file) => drivesKeysAlone(tree.read(file)));
   if (lacking) {
-    const names = boxes.map(({ box }) => box).join(', ');
     plan.kept.push(
       `${lacking} is there already and stays as it is. It should have: cronRoute({ ...idempotency, ${names} }, …).`,
     );
@@ -118,13 +115,15 @@ function findBoxes(tree: FileTree): FoundBox[] {
   });
 }
 
-function importsOf(boxes: FoundBox[], specifierOf: (file: string) => string): BoxImports {
+/** Writes one import for each module. */
+function importsOf(boxes: FoundBox[], specifierOf: (file: string) => string): string {
   const byModule: Record<string, string[]> = {};
   for (const { box, file, exported } of boxes) {
     const from = specifierOf(file);
     byModule[from] = [...(byModule[from] ?? []), exported === box ? box : `${exported} as ${box}`];
   }
-  return byModule;
+  const lines = Object.entries(byModule).map(([from, names]) => `import { ${names.join(', ')} } from '${from}';\n`);
+  return lines.join('');
 }
 
 /** True of a cron route that is given `idempotency` alone. Of one that is given more than a plain name nothing can be told. */
@@ -227,17 +226,13 @@ export const { GET, DELETE } = statusRoute(operations);
 `;
 }
 
-/** Modules of the app by how a file of it imports them, and what a worker takes from each: `outbox`, `events as outbox`. */
-type BoxImports = Readonly<Record<string, readonly string[]>>;
-
-function cronRouteModule(idempotency: string, operations: string, boxes: BoxImports) {
-  const imports = Object.entries(boxes).map(([from, names]) => `import { ${names.join(', ')} } from '${from}';\n`);
-  const names = Object.values(boxes).flatMap((list) => list.map((name) => name.replace(/^.* as /, '')));
-  const driven = names.length > 0 ? `{ ...idempotency, ${names.join(', ')} }` : 'idempotency';
-  const messaging = names.length > 0 ? ', /api/cron/relay and /api/cron/inbox each minute' : '';
+/** @param boxes what a worker drives besides keys: `outbox, inbox`, and how it is imported; empty texts for nothing */
+function cronRouteModule(idempotency: string, operations: string, boxes: { names: string; imports: string }) {
+  const driven = boxes.names ? `{ ...idempotency, ${boxes.names} }` : 'idempotency';
+  const messaging = boxes.names ? ', /api/cron/relay and /api/cron/inbox each minute' : '';
   return `import { cronRoute } from 'oncekit/next';
 import { idempotency } from '${idempotency}';
-${imports.join('')}import '${operations}'; // what was begun can be finished once its module was imported
+${boxes.imports}import '${operations}'; // what was begun can be finished once its module was imported
 
 // For hosts without a worker: /api/cron/complete each minute, /api/cron/reap each hour${messaging}. The secret is the Bearer token.
 export const { GET, POST } = cronRoute(${driven}, { secret: process.env.CRON_SECRET });

@@ -233,7 +233,6 @@ const at = (time: Date | null) => time && `${time.toISOString()} (${when(time)})
 const shapeOf = ({ kind, ...rest }: NonNullable<KeyDetail['answer']>) =>
   Object.keys(rest).length > 0 ? `${kind} ${JSON.stringify(rest)}` : kind;
 
-/** JSON knows no whole numbers of any size. */
 /**
  * A key that was signed for somebody else must not be fenced for the one who is named, and one that is older than the
  * window may have run: so a fence must know what the app knows.

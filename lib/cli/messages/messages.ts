@@ -20,7 +20,7 @@ import {
   UsageError,
 } from '../command.ts';
 import { type CommandResult, done, notDone, runOnDatabase } from '../raw-client.ts';
-import { span, table } from '../table.ts';
+import { counted, span, table } from '../table.ts';
 
 const help = `oncekit messages list                                      what is not settled, newest first
 oncekit messages requeue <destination|source> <event id>   tries a dead letter again, or one that was skipped
@@ -175,7 +175,7 @@ function sentCells(row: DeliveryRow): string[] {
     eventId,
     type,
     `${aggregate} #${sequence}`,
-    tries(attempts),
+    counted(attempts, 'attempt'),
     ago(row.createdAt),
     next,
     row.lastError ?? '',
@@ -185,11 +185,7 @@ function sentCells(row: DeliveryRow): string[] {
 /** A received event, in words. */
 function receivedCells(row: ReceivedSummary): string[] {
   const { state, source, eventId, attempts, receivedAt, nextAttemptAt, lastError } = row;
-  return [state, source, eventId, tries(attempts), ago(receivedAt), due(nextAttemptAt), lastError ?? ''];
-}
-
-function tries(attempts: number): string {
-  return attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+  return [state, source, eventId, counted(attempts, 'attempt'), ago(receivedAt), due(nextAttemptAt), lastError ?? ''];
 }
 
 function ago(at: Date): string {

@@ -1,3 +1,4 @@
+import { isPlainObject } from '../../core/data.ts';
 import { printable } from '../../core/printable.ts';
 import { nameOf } from '../../core/scope.ts';
 import type { NamedKey } from '../../engine/phases/lost-key.ts';
@@ -73,7 +74,7 @@ function namedKey(line: string, tenant: string | undefined, bad: Bad): NamedKey 
 function parsed(line: string, bad: Bad): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isPlainObject(value)) return value;
   } catch {
     // Without the parser's error: it quotes what it could not read.
   }
@@ -85,10 +86,9 @@ function parsed(line: string, bad: Bad): Record<string, unknown> {
 
 function formData(fields: unknown, bad: Bad): FormData {
   const form = new FormData();
-  const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
-  for (const [name, value] of isObject ? Object.entries(fields) : [['', undefined]]) {
-    for (const each of Array.isArray(value) ? value : [value]) {
-      if (typeof each === 'string') form.append(name as string, each);
+  for (const [name, value] of Object.entries(isPlainObject(fields) ? fields : { '': undefined })) {
+    for (const each of [value].flat()) {
+      if (typeof each === 'string') form.append(name, each);
       else throw bad('its form is no object of texts.', 'Write "form": {"sku": "mug", "size": ["s", "m"]}.');
     }
   }

@@ -118,16 +118,9 @@ export function leftOf({ named, state, entered }: Reconciled): string | undefine
 }
 
 function leftOfEntry(entered: EnteredKey | undefined): string | undefined {
-  switch (entered?.kind) {
-    case undefined:
-      return 'not entered';
-    case 'failed':
-      return `not entered: ${entered.why}`;
-    case 'running':
-      return 'not entered: somebody executes it at this moment';
-    default:
-      return undefined;
-  }
+  if (!entered) return 'not entered';
+  if (entered.kind === 'failed') return `not entered: ${entered.why}`;
+  return entered.kind === 'running' ? 'not entered: somebody executes it at this moment' : undefined;
 }
 
 /** One line for what was entered, or came meanwhile. */

@@ -5,7 +5,7 @@ import { findClient, findPrisma } from '../app/prisma.ts';
 import { withoutComments } from '../app/source-text.ts';
 import { type Command, readArgs, text } from '../command.ts';
 import { type KitFiles, readKitFiles } from '../init/kit-files.ts';
-import { carryOut, type Plan, planOf, type Removal, WRITE_OPTIONS } from '../init/plan.ts';
+import { carryOut, planOf, type Removal, WRITE_OPTIONS } from '../init/plan.ts';
 import { moduleFiles, planAdapterRemoval, planCode } from '../init/plan-code.ts';
 import { planEnvRemoval } from '../init/plan-env.ts';
 import { planMigrationsRemoval } from '../init/plan-migrations.ts';
@@ -31,9 +31,6 @@ async function run(args: string[]): Promise<number> {
 }
 
 export const remove: Command = { help, run };
-
-/** Files to change, to delete and to leave, and the next steps for a person. Nothing has been done. */
-type RemovalPlan = Plan & { removals: Removal[]; next: string[] };
 
 /**
  * Plans the way back from `init`: what it has written and nobody has changed goes, and a migration drops the tables. Whatever
@@ -69,7 +66,7 @@ export function planRemove(tree: FileTree, kit: KitFiles, { now, schema }: { now
           ]
         : []),
     ],
-  } satisfies RemovalPlan;
+  };
 }
 
 /** The files of code that stand there as `init` would write them. */
