@@ -17,8 +17,8 @@ export interface DecimalLike {
 }
 
 /**
- * What the kit writes as JSON for whoever reads it elsewhere: a text in place of a BigInt, and a list in place of a Set, or, of
- * pairs, a Map. Dates and Decimals become texts by themselves. Undefined for what is nothing in JSON, such as a function.
+ * Writes a value as JSON for whoever reads it elsewhere: a text in place of a BigInt, and a list in place of a Set, or, of pairs, a
+ * Map. Dates and Decimals become texts by themselves. The answer is undefined for what is nothing in JSON, such as a function.
  *
  * @throws TypeError for what refers to itself
  */

@@ -20,7 +20,7 @@ export interface Fingerprint {
   readonly secretId: string;
 }
 
-/** What a fingerprint is taken of. `method`: of a route's request. */
+/** A payload as a fingerprint counts it. A route's request counts its method, too. */
 interface Sent {
   readonly canonical: string;
   readonly method?: string | undefined;

@@ -112,7 +112,7 @@ export function presentAnswer<T>(answer: Answer, shared: { replayed: boolean; ke
   }
 }
 
-/** Whether the effect of a row's key exists. Of a refusal that is erased, or that cannot be read here, nobody knows. */
+/** Tells whether the effect of a row's key exists. Nobody knows of a refusal that is erased, or that cannot be read here. */
 export function executedByRow({ state, result }: Pick<KeyRow, 'state' | 'result'>): Executed {
   if (state === 'succeeded') return executedBy('answer');
   if (state === 'abandoned') return executedBy('tombstone');

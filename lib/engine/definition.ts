@@ -95,10 +95,10 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    */
   onceForMs?: number;
   /**
-   * Whether an answer is kept, and so is every retry's. Asked before COMMIT, in each try, of all but a redirect and a decline of a
-   * foreign call, and of none behind a call that may have been done. False: everything rolls back, the answer is passed on (`not_kept`), and the same key may be
-   * used again. Default: all is kept but a Response of 408, 423, 425 or 429, which `true` keeps, too. One of 500 or above, one that
-   * is thrown, and what `defer` puts off are never kept.
+   * Says whether an answer is kept, and given to every retry. It is asked before COMMIT, in each try, of all answers but a redirect
+   * and a decline of a foreign call, and of none behind a call that may have been done. False: everything rolls back, the answer is
+   * passed on (`not_kept`), and the same key may be used again. Default: all is kept but a Response of 408, 423, 425 or 429, which
+   * `true` keeps, too. A Response of 500 or above, one that is thrown, and what `defer` puts off are never kept.
    */
   keep?: (answer: AnswerToKeep) => boolean;
   /** The version of the handler's result; raise it when its shape changes. Default 1. */

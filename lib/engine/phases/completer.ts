@@ -94,7 +94,7 @@ async function drive<Tx>(engine: Engine<Tx>, held: HeldKey, stop?: AbortSignal):
   const limits = { deadline: Number.POSITIVE_INFINITY, stop };
   const ended = await instrumentCompletion(held, () => runHeld(engine, definition, held, limits));
   if (ended.kind === 'committed' || ended.kind === 'existing') return ended.row.state;
-  // What was put off will come to its end. Another answer that is not kept may be the same each time.
+  // A key that was put off will come to its end. Another answer that is not kept may be the same each time, so it is reported.
   if (ended.kind === 'suspended' && !(isPassedOn(ended.error) && ended.error.code === 'deferred')) {
     const { operation, key } = held.id;
     engine.config.onError(ended.error, { operation, key, during: 'phases' });

@@ -83,7 +83,7 @@ export class Journal {
     return Object.fromEntries([...this.#finished].map(([name, { read }]) => [name, read()]));
   }
 
-  /** Whether a foreign call is done, by this run or before it. `'unknown'`: one may be that this run has not come to. */
+  /** Tells whether a foreign call is done, by this run or before it. `'unknown'`: one may be that this run has not come to. */
   get executed(): Executed {
     const isDone =
       [...this.#finished.values()].some(({ call }) => call) || [...this.#unreached.values()].includes('done');

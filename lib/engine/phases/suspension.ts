@@ -99,7 +99,7 @@ export async function endUnknown<Tx>(
   return endRun(running, { row });
 }
 
-/** What is set up wrongly is reported as it is. */
+/** Tells what a call has failed with. An error of the set-up is reported as it is. */
 async function tellFailure<Tx>(running: PhasesRun<Tx>, step: string, failure: CallFailure): Promise<void> {
   const { of, error } = failure;
   const words = `The ${of} of ${step} has failed, and what became of it is not known.`;
