@@ -22,7 +22,7 @@ export interface ReceivedEvent {
   payload: unknown;
 }
 
-/** The effect of an event, in one transaction with the row that says that it was done. */
+/** The effect of an event, in one transaction with the row that says that it was done. It says by throwing that it failed. */
 export type Effect<Tx, R> = (tx: Tx, event: ReceivedEvent) => Promise<R>;
 
 /**
