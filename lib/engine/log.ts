@@ -56,8 +56,9 @@ export interface ErrorContext {
   /**
    * `checks` (who acts, the schema, `admit`, the reading of the body) and `claim`: the handler did not run. `handler`, and
    * `answer` (its answer could not be made, stored or committed): everything was rolled back. `phases`: what was finished
-   * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the
-   * handler, the completer or the answer of a callback has come upon a ConfigurationError; a key that is not settled can go on once that is mended. The others: the answer stands.
+   * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the handler, the
+   * completer or the answer of a callback has come upon a ConfigurationError; a key that is not settled can go on once that is
+   * mended. The others: the answer stands.
    */
   during:
     | 'checks'
