@@ -4,7 +4,6 @@ import { lengthPrefixed } from '../core/length-prefix.ts';
 import { type Duration, toMs } from '../core/options.ts';
 import { assertStorableName, type KeyId, principalOf } from '../core/scope.ts';
 import { readSecrets, secretsIn } from '../core/secrets.ts';
-import type { Remembered } from '../engine/recent-rows.ts';
 import type { Step } from '../store/leases.ts';
 import type {
   AnnouncedEvent,
@@ -21,14 +20,7 @@ import { prismaStore } from '../store/prisma/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { KeyEvent, KeyRow } from '../store/store.ts';
 import { linksTo } from '../telemetry/span.ts';
-import {
-  type AuditLog,
-  type Complete,
-  type OnErase,
-  type Operations,
-  operationsOn,
-  type RunAfterCommit,
-} from './operations.ts';
+import { type OnErase, type OperationHooks, type Operations, operationsOn } from './operations.ts';
 import { type DatabasePromise, promisesOf } from './promises.ts';
 import { type PhaseView, phaseView, type RedactedAnswer, redactAnswer } from './redaction.ts';
 
@@ -85,7 +77,7 @@ export interface Admin extends Operations {
 }
 
 /** The database, and what of the kit’s set-up the admin view must know. */
-export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike> {
+export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike> extends OperationHooks {
   prisma: Client;
   /**
    * Confines lists and acts to the keys of one tenant: what is another's is as if it were not there. Where it was left
@@ -95,25 +87,10 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
   /** The same as for `createIdempotency`. */
   tables?: Tables | undefined;
   /**
-   * Drives a key on after an admin's word, so that the page shows the effect: `idempotency.completeKey`, in a process
-   * that has imported the operations. Without it a worker does. What it throws is not the admin's.
-   */
-  complete?: Complete | undefined;
-  /**
-   * Drops what this process remembers of a forgotten key: `idempotency.dropRecent`. Without it, as in every other
-   * process, a retry may still be told the erased answer for five seconds.
-   */
-  dropRecent?: ((of: Remembered) => void) | undefined;
-  /**
    * The operations that workers know: the list in `lib/operations.ts`. With it keys of all others are named, which no worker goes
    * on with.
    */
   operations?: readonly { name: string }[] | undefined;
-  /**
-   * Where `prisma` is a transaction of yours (`joinTransaction`): takes what must wait for its commit, which is `complete`,
-   * `dropRecent` and `log`. What the handler of an operation is given fits.
-   */
-  afterCommit?: RunAfterCommit | undefined;
   /** When a key that is not settled counts as stuck, in milliseconds since its claim. Default 60,000. */
   stuckAfterMs?: number | undefined;
   /** The same as for `createIdempotency`: a key that was signed for somebody else is not fenced for the one who is named. */
@@ -127,8 +104,6 @@ export interface AdminOptions<Client extends PrismaClientLike = PrismaClientLike
    * writes by another client than its `tx` is refused. Without it `erasePrincipal` erases the kit's rows alone, and says so.
    */
   onErase?: OnErase<TransactionOf<Client>> | undefined;
-  /** Called with one line for each thing that a person did. What `createIdempotency` is given fits. */
-  log?: AuditLog | undefined;
   /** The same as for `createOutbox`. Default `oncekit`. */
   namespace?: string | undefined;
 }

@@ -15,8 +15,7 @@ export type SeenKey = SeenRow;
 /** `changed`: the key is no longer as the admin saw it, and nothing was done. */
 export type Operated = Exclude<ActResult, 'refused'>;
 
-/** Drives a key on at once; `idempotency.completeKey` is one. */
-export type Complete = (id: KeyId) => Promise<unknown>;
+type Complete = (id: KeyId) => Promise<unknown>;
 
 /**
  * The writes behind an admin view. Each is recorded with its actor in the transaction that does it, apart from the key: the
@@ -82,20 +81,37 @@ export interface Operations {
 }
 
 /** Runs what must wait for a commit. */
-export type RunAfterCommit = (run: () => void | Promise<void>) => void | Promise<void>;
+type RunAfterCommit = (run: () => void | Promise<void>) => void | Promise<void>;
 
 /** How long an admin waits to see the effect; it goes on without them. */
 const PATIENCE_MS = 5000;
 
-interface OperateOptions {
+/** The app's functions that these writes call. */
+export interface OperationHooks {
+  /**
+   * Drives a key on after an admin's word, so that the page shows the effect: `idempotency.completeKey`, in a process
+   * that has imported the operations. Without it a worker does. What it throws is not the admin's.
+   */
   complete?: Complete | undefined;
+  /**
+   * Drops what this process remembers of a forgotten key: `idempotency.dropRecent`. Without it, as in every other
+   * process, a retry may still be told the erased answer for five seconds.
+   */
   dropRecent?: ((of: Remembered) => void) | undefined;
+  /**
+   * Where `prisma` is a transaction of yours (`joinTransaction`): takes what must wait for its commit, which is `complete`,
+   * `dropRecent` and `log`. What the handler of an operation is given fits.
+   */
   afterCommit?: RunAfterCommit | undefined;
+  /** Called with one line for each thing that a person did. What `createIdempotency` is given fits. */
+  log?: AuditLog | undefined;
+}
+
+interface OperateOptions extends OperationHooks {
+  onErase?: OnErase<never> | undefined;
   windowMs: number;
   retentionMs: number;
   secrets: Secrets;
-  log?: AuditLog | undefined;
-  onErase?: OnErase<never> | undefined;
 }
 
 type Operable = Pick<Store<never>, Exclude<keyof Operations, 'resolve'> | 'recordVerdict'>;

@@ -23,18 +23,15 @@ export interface ProblemOptions {
  * pages; elsewhere it is `about:blank`, for a link that leads nowhere is worse than none.
  */
 export function problemResponse(refusal: Refusal, request: Request, options: ProblemOptions = {}): Response {
-  const {
-    status = ADVICE[refusal.code].status,
-    instance = `urn:uuid:${crypto.randomUUID()}`,
-    mayRepeat = true,
-    errorPages,
-    forForm = false,
-  } = options;
+  const { status = ADVICE[refusal.code].status, instance = `urn:uuid:${crypto.randomUUID()}` } = options;
+  const { mayRepeat = true, errorPages, forForm = false } = options;
+  const retryAfterMs = mayRepeat ? refusal.retryAfterMs : undefined;
   const page = errorPages === undefined ? undefined : new URL(`${errorPages}/${refusal.code}`, originOf(request)).href;
   const headers = new Headers({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
   if (page) headers.set('Link', `<${page}>; rel="describedby"`);
   if (refusal.code === 'unauthorized') headers.set('WWW-Authenticate', 'Bearer'); // RFC 9110, 15.5.2
-  if (refusal.retryAfterMs !== undefined && mayRepeat) headers.set('Retry-After', retryAfter(refusal.retryAfterMs));
+  if (retryAfterMs !== undefined) headers.set('Retry-After', retryAfter(retryAfterMs));
+  // JSON leaves out what is undefined.
   const body = {
     type: page ?? 'about:blank',
     // Of `about:blank` it is the phrase of the status (RFC 9457, 4.2.1).
@@ -42,15 +39,13 @@ export function problemResponse(refusal: Refusal, request: Request, options: Pro
     status,
     detail: refusal.message === ADVICE[refusal.code].message ? ADVICE[refusal.code].detail : refusal.message,
     instance,
-    ...(forForm ? { message: refusal.message } : {}),
+    message: forForm ? refusal.message : undefined,
     code: refusal.code,
     executed: refusal.executed,
     retry: mayRepeat ? refusal.retry : 'never',
-    ...given({
-      retryAfterMs: mayRepeat ? refusal.retryAfterMs : undefined,
-      key: refusal.key,
-      nextKey: refusal.nextKey,
-    }),
+    retryAfterMs,
+    key: refusal.key,
+    nextKey: refusal.nextKey,
     ...detailsOf(refusal),
   };
   return new Response(jsonText(body), { status, headers });
@@ -75,10 +70,10 @@ function originOf({ url, headers }: Request): string {
 }
 
 /** Given with the caller's own answer only (H3). */
-function detailsOf({ code, reason, data, fieldErrors }: Refusal): Record<string, unknown> {
+function detailsOf({ code, reason, data, fieldErrors }: Refusal): object {
   if (code === 'failed' || code === 'deferred' || code === 'not_kept')
-    return given({ reason, data: isJson(data) ? data : undefined });
-  return code === 'validation' ? given({ fieldErrors }) : {};
+    return { reason, data: isJson(data) ? data : undefined };
+  return code === 'validation' ? { fieldErrors } : {};
 }
 
 /** A stored value may refer to itself, and JSON has no words for that. */
@@ -89,8 +84,4 @@ function isJson(data: unknown): boolean {
   } catch {
     return false;
   }
-}
-
-function given(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

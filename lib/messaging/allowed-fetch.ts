@@ -7,14 +7,10 @@ import { Readable } from 'node:stream';
 /** True for an IP address to which a connection may be made. Where it throws, none may. */
 export type AllowAddress = (address: string) => boolean;
 
-/** A host has no address to which a connection may be made. Nothing was sent. */
-class AddressNotAllowedError extends Error {
-  override readonly name = 'AddressNotAllowedError';
-  readonly code = 'ERR_ADDRESS_NOT_ALLOWED';
-
-  constructor() {
-    super('The host has no address that is allowed.');
-  }
+/** The error for a host without an address to which a connection may be made. Nothing was sent. */
+function addressNotAllowed(): Error {
+  const facts = { name: 'AddressNotAllowedError', code: 'ERR_ADDRESS_NOT_ALLOWED' };
+  return Object.assign(new Error('The host has no address that is allowed.'), facts);
 }
 
 /** As long as `fetch` keeps a connection that nobody uses. */
@@ -50,7 +46,7 @@ export function allowedFetch(allow: AllowAddress, resolve: typeof lookup = looku
     try {
       const host = target.hostname.replace(/^\[|\]$/g, '');
       // An address is not looked up, so it is checked here. The URL has written it out: 0x7f.1 is 127.0.0.1.
-      if (isIP(host) && !isAllowed(host)) throw new AddressNotAllowedError();
+      if (isIP(host) && !isAllowed(host)) throw addressNotAllowed();
       return await post(target, init, { agent: agents[target.protocol as keyof typeof agents], lookup: look });
     } catch (cause) {
       throw new TypeError('fetch failed', { cause }); // as `fetch` does
@@ -65,7 +61,7 @@ function allowedLookup(allow: AllowAddress, resolve: typeof lookup): LookupFunct
       if (error) return answer(error, '');
       const allowed = found.filter(({ address }) => allow(address));
       const [first] = allowed;
-      if (!first) return answer(new AddressNotAllowedError(), '');
+      if (!first) return answer(addressNotAllowed(), '');
       if (options.all) return answer(null, allowed);
       answer(null, first.address, first.family);
     });

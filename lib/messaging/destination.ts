@@ -121,7 +121,7 @@ function routeOf({
   publisher,
   timeoutMs = 10_000,
   attempts = 20,
-  backoff,
+  backoff = { baseMs: 1000, capMs: 3_600_000 },
   onDead = 'block',
 }: Destination): Route {
   if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(name)) {
@@ -136,19 +136,12 @@ function routeOf({
       expected: 'at least one attempt, and time for it',
     });
   }
-  if (backoff && !(backoff.baseMs >= 1 && backoff.capMs >= backoff.baseMs)) {
+  if (!(backoff.baseMs >= 1 && backoff.capMs >= backoff.baseMs)) {
     throw new ConfigurationError(`The backoff of ${name} would use up all attempts at once.`, {
       existing: backoff,
       expected: 'a baseMs from 1 on, and a capMs that is no less',
     });
   }
   const judge = typeof onDead === 'function' ? onDead : () => onDead;
-  return {
-    name,
-    publisher,
-    timeoutMs,
-    attempts,
-    backoff: backoff ?? { baseMs: 1000, capMs: 3_600_000 },
-    onDead: judge,
-  };
+  return { name, publisher, timeoutMs, attempts, backoff, onDead: judge };
 }

@@ -88,8 +88,6 @@ export interface OutboxOperations {
   close(): Promise<void>;
 }
 
-const WEEK = '7d';
-
 /**
  * An outbox on a store.
  *
@@ -101,7 +99,7 @@ export function makeOutbox<Tx>(
 ): OutboxOperations & { enqueue(tx: Tx, event: EventToSend, from?: Origin): Promise<Enqueued> } {
   const routes = routesOf(settings.destinations);
   const relay = relayContext(store, settings);
-  const retentionMs = toMs(settings.retention ?? WEEK, 'retention');
+  const retentionMs = toMs(settings.retention ?? '7d', 'retention');
   return {
     destinations: routes.map(({ name }) => name),
     enqueue: async (tx, event, from) => {
@@ -139,17 +137,11 @@ export function makeOutbox<Tx>(
 
 function relayContext(
   store: RelayContext['store'],
-  { leaseMs = 30_000, random, onReport, onPoint }: OutboxSettings,
+  { leaseMs = 30_000, random = Math.random, onReport, onPoint = () => {} }: OutboxSettings,
 ): RelayContext {
   if (!(leaseMs >= 300))
     throw new ConfigurationError('leaseMs cannot be used.', { existing: leaseMs, expected: '300 or more' });
-  return {
-    store,
-    leaseMs,
-    random: random ?? Math.random,
-    report: counted(quietly(onReport)),
-    onPoint: onPoint ?? (() => {}),
-  };
+  return { store, leaseMs, random, report: counted(quietly(onReport)), onPoint };
 }
 
 function rowOf(event: EventToSend, from: Origin | undefined, settings: OutboxSettings): NewEvent {
@@ -160,12 +152,9 @@ function rowOf(event: EventToSend, from: Origin | undefined, settings: OutboxSet
 
 /** @throws what one pass has thrown, when all have ended */
 async function relayToAll(context: RelayContext, routes: Route[], options: RelayOptions): Promise<Relayed> {
-  const passes = await Promise.allSettled(routes.map((route) => relayTo(context, route, options)));
   const sum: Relayed = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
-  for (const pass of passes) {
-    if (pass.status === 'rejected') throw pass.reason;
-    for (const figure of Object.keys(sum) as (keyof Relayed)[]) sum[figure] += pass.value[figure];
-  }
+  const passes = await Promise.allSettled(routes.map((route) => relayTo(context, route, options, sum)));
+  for (const pass of passes) if (pass.status === 'rejected') throw pass.reason;
   return sum;
 }
 

@@ -60,18 +60,17 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 /** One pass of the relay to one destination. */
 interface Pass extends RelayContext, Pick<RelayOptions, 'until' | 'signal'> {
   route: Route;
-  /** The figures so far. */
   sum: Relayed;
 }
 
 /**
  * Sends what is due for one destination until nothing is: the next event of each aggregate, several aggregates at once,
- * one event of each after the other. At least once: an event counts as delivered only when that is committed.
+ * one event of each after the other. At least once: an event counts as delivered only when that is committed. Counts in `sum`.
  */
-export async function relayTo(context: RelayContext, route: Route, options: RelayOptions): Promise<Relayed> {
+export async function relayTo(context: RelayContext, route: Route, options: RelayOptions, sum: Relayed): Promise<void> {
   const { limit = LIMIT, until, signal } = options;
   if (signal) setMaxListeners(0, signal); // one listener for each aggregate
-  const pass: Pass = { ...context, route, until, signal, sum: { delivered: 0, failed: 0, dead: 0, unfinished: 0 } };
+  const pass: Pass = { ...context, route, until, signal, sum };
   const sending = new Set<Promise<void>>();
   const problems: unknown[] = [];
   const start = (head: Delivery) => {
@@ -96,7 +95,6 @@ export async function relayTo(context: RelayContext, route: Route, options: Rela
   }
   await Promise.all(sending);
   if (problems.length > 0) throw problems[0];
-  return pass.sum;
 }
 
 function isOver({ until, signal }: Pass): boolean {

@@ -64,13 +64,10 @@ function nest(errors: Record<string, string[]>): Node {
   return root;
 }
 
-function nodeAt(node: Node, step: string, next: string | undefined): Node {
-  if (!Object.hasOwn(node, step)) node[step] = next && isIndex(next) ? [] : {};
+/** The node that a step leads to, made where it is missing: a list where the next step is an index. */
+function nodeAt(node: Node, step: string, next = ''): Node {
+  if (!Object.hasOwn(node, step)) node[step] = /^\d+$/.test(next) ? [] : {};
   return node[step] as Node;
-}
-
-function isIndex(step: string): boolean {
-  return /^\d+$/.test(step);
 }
 
 function inBrackets(name: string): string {

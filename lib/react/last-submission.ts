@@ -58,9 +58,8 @@ export function useLastSubmission(options: LastSubmissionOptions = {}): LastSubm
     setFound(asking(last));
     if (!last) return;
     let isGone = false;
-    void learn(last, options).then(async (learned) => {
+    void learn(last, options).then(async ({ next, ...shown }) => {
       if (isGone) return;
-      const { next, ...shown } = learned;
       if (!next || !mayLead(last.record)) return setFound(shown);
       setFound({ ...shown, status: 'leaving' });
       await reopen(last);

@@ -81,7 +81,7 @@ export function useIdempotentSubmit<R>(
     void submission.submit(new FormData(event.currentTarget, submitter));
   };
 
-  const submit: IdempotentSubmit<R> = {
+  return {
     ...state,
     isLocked: isLocked(state),
     canCheck: canCheck(state),
@@ -94,5 +94,4 @@ export function useIdempotentSubmit<R>(
     formProps: { id: formId, action: formAction, onSubmit, onInput: () => submission.dispatch({ type: 'edited' }) },
     fieldProps: { name: KEY_FIELD, value: fieldKey(state), form: formId },
   };
-  return submit;
 }

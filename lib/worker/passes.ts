@@ -57,8 +57,7 @@ export async function complete(idempotency: Driven, options: PassOptions = {}): 
  * @throws what has failed, in the end: of several an AggregateError
  */
 export async function reap(driven: Driven, { until, signal }: PassOptions = {}): Promise<{ deleted: number }> {
-  const stop = [until, signal].filter((one) => one !== undefined);
-  const how = stop.length > 0 ? { signal: AbortSignal.any(stop) } : {};
+  const how = { signal: AbortSignal.any([until, signal].filter((one) => one !== undefined)) };
   let deleted = 0;
   const reapBy = (from: Pick<Driven, 'reap'> | undefined) => async () => {
     deleted += (await from?.reap(how)) ?? 0;

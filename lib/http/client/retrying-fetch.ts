@@ -114,7 +114,7 @@ async function run(client: Client, call: Prepared, endsAt: number, breaker?: Cir
     else budget?.earn();
     const send = () => sendAttempt(client, call, attempt, endsAt);
     const reply = breaker ? await breaker.run(send, healthOf) : await send();
-    if (reply.type === 'aborted') return aborted(attempt);
+    if (reply.type === 'aborted') return giveUp(attempt, 'aborted');
 
     const reason = retryReason(reply);
     if (!reason && reply.type === 'answered') return reply.response;
@@ -127,7 +127,7 @@ async function run(client: Client, call: Prepared, endsAt: number, breaker?: Cir
     if (stoppedBy) return giveUp(attempt, stoppedBy);
     callHook(options.onRetry, { attempt, delayMs, reason: last.reason, key });
     await clock.sleep(delayMs, signal ?? NEVER);
-    if (signal?.aborted) return aborted(attempt);
+    if (signal?.aborted) return giveUp(attempt, 'aborted');
   }
 
   function whatStops(attempt: number, delayMs: number): StoppedBy | undefined {
@@ -140,13 +140,9 @@ async function run(client: Client, call: Prepared, endsAt: number, breaker?: Cir
 
   function giveUp(attempts: number, stoppedBy: StoppedBy): Response {
     callHook(options.onGiveUp, { attempts, stoppedBy, reason: last?.reason, key });
+    if (stoppedBy === 'aborted') throw signal?.reason;
     if (last?.reply.type === 'answered') return last.reply.response;
     throw new NoAnswerError({ attempts, key, stoppedBy, cause: last?.reply.error });
-  }
-
-  function aborted(attempts: number): never {
-    callHook(options.onGiveUp, { attempts, stoppedBy: 'aborted', reason: last?.reason, key });
-    throw signal?.reason;
   }
 }
 

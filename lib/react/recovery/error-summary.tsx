@@ -88,10 +88,7 @@ function describeFields(form: Element | null, errors: Record<string, string[]>):
     if (name === undefined) continue;
     const beside = fieldErrorId(form?.id, field.name);
     const id = document.getElementById(beside) ? beside : summaryId(`${form?.id}`, name);
-    for (const [attribute, value] of [
-      ['aria-invalid', 'true'],
-      ['aria-describedby', id],
-    ] as const) {
+    for (const [attribute, value] of Object.entries({ 'aria-invalid': 'true', 'aria-describedby': id })) {
       if (field.hasAttribute(attribute)) continue;
       field.setAttribute(attribute, value);
       said.push([field, attribute]);

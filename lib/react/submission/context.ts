@@ -47,18 +47,14 @@ export interface Settings<R> extends Omit<IdempotentSubmitOptions<R>, 'initialKe
 export type Send<R> = (call: Required<KeyedCall>) => Promise<Outcome<R>>;
 
 /** How one attempt ended, as the machine's event. */
-export type ActionReply<R> = Details<R> &
-  ({ type: 'answered'; outcome: Outcome<R> } | { type: 'lost' } | { type: 'navigated' });
+export type ActionReply<R> =
+  | { type: 'answered'; outcome: Outcome<R>; thrown?: undefined }
+  /** `thrown`: from `Failed to fetch` to a masked server error; undefined where what came is none of ours. */
+  | { type: 'lost'; outcome?: undefined; thrown?: unknown }
+  | { type: 'navigated'; outcome?: undefined; thrown?: undefined };
 
 /** The end of an attempt; undefined where it was not sent, or where nobody waits for its answer any more. */
 export type PendingAttempt<R> = Promise<ActionReply<R> | undefined>;
-
-interface Details<R> {
-  /** Of an answer. */
-  outcome?: Outcome<R>;
-  /** The error of an attempt that is lost: from `Failed to fetch` to a masked server error. */
-  thrown?: unknown;
-}
 
 /** The operation that the status route is asked about. */
 export function askedOperation({ operation, intent }: Pick<Settings<unknown>, 'operation' | 'intent'>): string {
