@@ -58,7 +58,7 @@ export interface ErrorContext {
    * `answer` (its answer could not be made, stored or committed): everything was rolled back. `phases`: what was finished
    * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the handler, the
    * completer or the answer of a callback has come upon a ConfigurationError; a key that is not settled can go on once that is
-   * mended. The others: the answer stands.
+   * mended. The others: what was answered stands.
    */
   during:
     | 'checks'
@@ -127,7 +127,7 @@ const FATES: Record<ErrorContext['during'], string> = {
   replay: 'the stored answer cannot be read; the effect stands',
   afterCommit: 'afterCommit threw; the answer stands',
   onSettled: 'onSettled threw; the answer stands',
-  redirectTo: 'redirectTo or refusedTo threw; the answer stands',
+  redirectTo: 'redirectTo or refusedTo threw; what was answered stands',
   respond: 'it is done, and its answer cannot be rendered',
 };
 

@@ -111,9 +111,11 @@ describe('a webhook whose URL a customer has chosen', () => {
       throw new Error('no such list');
     };
     const promises = (async () => true) as never;
+    const rejects = (async () => throws()) as never;
     for (const host of ['localhost', '127.0.0.1']) {
-      expect(await of(host, throws)).toBe('No answer: ERR_ADDRESS_NOT_ALLOWED.');
-      expect(await of(host, promises)).toBe('No answer: ERR_ADDRESS_NOT_ALLOWED.');
+      for (const allow of [throws, promises, rejects]) {
+        expect(await of(host, allow)).toBe('No answer: ERR_ADDRESS_NOT_ALLOWED.');
+      }
     }
     expect(connected).toEqual([]);
   });

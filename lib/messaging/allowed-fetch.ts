@@ -3,6 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, isIPv4, type LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
+import { returned } from '../core/options.ts';
 
 /** True for an IP address to which a connection may be made. Where it throws, none may. */
 export type AllowAddress = (address: string) => boolean;
@@ -36,7 +37,7 @@ export function allowedFetch(allow: AllowAddress, resolve: typeof lookup = looku
   const agents = { 'http:': new http.Agent(idle), 'https:': new https.Agent(idle) };
   const isAllowed: AllowAddress = (address) => {
     try {
-      return allow(address) === true; // of an async function, a promise would be a yes
+      return returned<boolean>('allowAddress', allow(address), (said) => typeof said === 'boolean', 'true or false');
     } catch {
       return false;
     }

@@ -181,7 +181,7 @@ describe('M3 an event takes effect once', () => {
       return made();
     });
     expect(received).toMatchObject({ kind: 'failed', error: expect.any(ConfigurationError) });
-    expect(received).toMatchObject({ error: { message: expect.stringContaining('handle of stripe') } });
+    expect(received).toMatchObject({ error: { message: expect.stringContaining('effect of stripe') } });
     expectCounted(await effects(client, id)).toBe(0);
   });
 });

@@ -140,7 +140,7 @@ async function receive<Tx, R>(
     retry?.onRun();
     // What it changes, neither the next try nor what is kept of the event must see.
     const made = await run(tx, { ...event, payload: copyOf(payload) });
-    result = returned<R>(`handle of ${source}`, made, isResult, 'data; throw to have the event tried again');
+    result = returned<R>(`effect of ${source}`, made, isResult, 'data; throw to have the event tried again');
     return jsonResult(result);
   });
   if (received.kind === 'existing') return await answerKnown(context, receipt, received.row);
@@ -228,7 +228,7 @@ async function hashOf(compared: unknown): Promise<Uint8Array<ArrayBuffer>> {
   );
 }
 
-/** False for what says how it went, to nobody: the event would be acknowledged, whatever it says. */
+/** False for a value that nobody reads, and that may tell of a failure: the event would be acknowledged all the same. */
 const isResult = (made: unknown) => !(made instanceof Response || made instanceof Error || typeof made === 'function');
 
 /** A result as it is kept; null for none. */

@@ -104,7 +104,7 @@ export function serverAction<Input, Result, Reason extends string = string, To e
     const to = outcome.ok
       ? await harmless(operation, outcome, 'redirectTo', () => redirectTo?.(outcome.data))
       : isBare && (await harmless(operation, outcome, 'redirectTo', () => refusedTo?.(outcome)));
-    if (typeof to === 'string') redirect(await redirectAddress(to));
+    if (to) redirect(await redirectAddress(to));
     return sendable(await withFirstAnswer(outcome, operation)) as Outcome<Sent<Result>, Reason>;
   };
   return attachOperation(action as ServerAction<Input, Sent<Result>, Reason>, operation);
@@ -178,7 +178,7 @@ function isSettled<Result>(outcome: Outcome<Result>): boolean {
   return outcome.ok || outcome.code === 'failed';
 }
 
-/** The effect stands: an error page now would say that an order failed which was placed. */
+/** The answer stands: an error page now would say that an order failed which was placed. */
 async function harmless<Result, T>(
   operation: Pick<Operation<never, Result>, 'report'>,
   outcome: Outcome<Result>,

@@ -28,8 +28,10 @@ export async function currentRun(): Promise<LabRun | null> {
 
 /** Begins a run of this preset, by the database's clock. What was broken for an earlier one hits nobody any more. */
 export async function beginRun(preset: string): Promise<LabRun> {
-  const [row] = await db().$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
-  const since = row?.now ?? new Date();
+  const [row] = await db().$queryRaw<
+    { ms: number }[]
+  >`SELECT floor(date_part('epoch', clock_timestamp()) * 1000) AS ms`;
+  const since = new Date(row?.ms ?? Date.now());
   const id = `${preset}_${randomBytes(8).toString('hex')}_${since.getTime()}`;
   (await cookies()).set(COOKIE, id, { httpOnly: true, sameSite: 'lax', path: '/', maxAge: LIFETIME_S });
   return { id, preset, since };

@@ -3,7 +3,6 @@ import { CodedError, isSetUpWrongly } from '../../core/errors.ts';
 import type { Answered } from '../../core/foreign.ts';
 import { shapeDifference } from '../../core/older-data.ts';
 import { returned } from '../../core/options.ts';
-import { executedBy } from '../../core/outcome.ts';
 import { isControlFlow } from '../../core/redirect.ts';
 import { unseal } from '../../core/seal.ts';
 import { untilAborted } from '../../core/wait.ts';
@@ -247,7 +246,8 @@ function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdic
       return storableRefusal(running, { ...said, status: 422 });
     }
     const refusal = refusalAnswer(refuse, data, said);
-    encodeAnswer({ ...refusal, executed: executedBy('none') }, running.method); // the most that may stand beside it
+    // With what is stored beside it: of `executed` the longest value.
+    encodeAnswer({ ...refusal, executed: 'unknown' }, running.method);
     return refusal;
   } catch (error) {
     reportError(running, error);

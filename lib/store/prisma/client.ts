@@ -39,7 +39,7 @@ export function assertTransaction(tx: RawQueries, words: string): void {
   });
 }
 
-/** How many rows a statement answers with. One that changes rows returns one for each. */
+/** Counts the rows that a statement answers with. One that changes rows has a RETURNING. */
 export async function countRows(db: RawQueries, statement: string, ...values: unknown[]): Promise<number> {
   return (await db.$queryRawUnsafe<unknown[]>(statement, ...values)).length;
 }

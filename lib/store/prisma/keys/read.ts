@@ -84,9 +84,9 @@ export function epochMs(column: string): string {
 
 /** The rows of a statement, with a Date in each of these columns, of which it selects `epochMs`. */
 export async function withDates<Row>(rows: PromiseLike<unknown>, ...columns: (keyof Row)[]): Promise<Row[]> {
-  const read = (await rows) as Record<keyof Row, unknown>[];
-  for (const row of read) for (const column of columns) row[column] = dateOf(row[column] as number | null);
-  return read as Row[];
+  const read = (await rows) as Record<keyof Row, number | null>[];
+  const datesOf = (row: (typeof read)[number]) => columns.map((column) => [column, dateOf(row[column])]);
+  return read.map((row) => ({ ...row, ...Object.fromEntries(datesOf(row)) }));
 }
 
 // No lock: a settled row never changes, and whoever waits for an unsettled one asks again. One row comes back in any case,

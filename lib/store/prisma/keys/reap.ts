@@ -18,7 +18,7 @@ const IS_EXPIRED = `expires_at <= statement_timestamp() AND state IN ('succeeded
 export const REAP = `
 WITH expired AS MATERIALIZED (
   SELECT tenant, principal, operation, key, expires_at FROM idempotency_keys
-   WHERE expires_at >= coalesce($2::timestamptz, '-infinity') AND ${IS_EXPIRED}
+   WHERE expires_at >= coalesce(to_timestamp($2::float8), '-infinity') AND ${IS_EXPIRED}
    ORDER BY expires_at LIMIT $1::int
      FOR UPDATE SKIP LOCKED),
 reaped AS (
@@ -37,7 +37,7 @@ steps AS (
 events AS (
   DELETE FROM idempotency_events
    WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM reaped))
-SELECT count(*)::int AS count, (SELECT max(expires_at) FROM expired) AS reached FROM reaped`;
+SELECT count(*)::int AS count, (SELECT date_part('epoch', max(expires_at)) FROM expired) AS reached FROM reaped`;
 
 // Claims without an answer are in no index, and are not found once they are no longer among the newest. This puts them into one.
 const FLAG_UNANSWERED = `
@@ -49,13 +49,13 @@ UPDATE idempotency_keys SET needs_attention = true
     WHERE expires_at <= statement_timestamp() AND ${IS_UNANSWERED})`;
 
 /**
- * How far a store's reaper has come. `end`: where the batch before has ended, and the next one starts. The entries of deleted rows stay in the index until a
- * vacuum comes, and while any transaction is older than they are each must be looked up; batches that all started with
- * the first would take longer and longer. What a batch has passed over, because it was locked or not settled, is looked
- * at again when there is nothing left behind it.
+ * How far a store's reaper has come. `end`: where the batch before has ended, and the next one starts, in seconds since 1970. The
+ * entries of deleted rows stay in the index until a vacuum comes, and while any transaction is older than they are each must be
+ * looked up; batches that all started with the first would take longer and longer. What a batch has passed over, because it was
+ * locked or not settled, is looked at again when there is nothing left behind it.
  */
 export interface Reaped {
-  end?: Date | undefined;
+  end?: number | undefined;
 }
 
 /** `Leases.reapKeys`. */
@@ -69,8 +69,12 @@ export async function reapKeys(db: RawQueries, limit: number, reaped: Reaped = {
   return count + rest;
 }
 
-async function reapFrom(db: RawQueries, start: Date | undefined, limit: number, reaped: Reaped): Promise<number> {
-  const [{ count, reached }] = await db.$queryRawUnsafe<[{ count: number; reached: Date | null }]>(REAP, limit, start);
-  reaped.end = count === limit && reached ? reached : undefined;
+async function reapFrom(db: RawQueries, start: number | undefined, limit: number, reaped: Reaped): Promise<number> {
+  const [{ count, reached }] = await db.$queryRawUnsafe<[{ count: number; reached: number | null }]>(
+    REAP,
+    limit,
+    start,
+  );
+  reaped.end = count === limit && reached !== null ? reached : undefined;
   return count;
 }

@@ -17,7 +17,8 @@ const takeFor = (leaseMs: string) => `
    next_attempt_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'`;
 
 const TAKEN_COLUMNS = `d.event_id AS "eventId", d.destination, d.aggregate, d.sequence::float8 AS sequence, d.attempts,
-  d.fencing_token AS "fencingToken", e.type, e.payload, e.headers, e.derived_key AS "derivedKey", ${epochMs('e.created_at')} AS "createdAt"`;
+  d.fencing_token AS "fencingToken", e.type, e.payload, e.headers, e.derived_key AS "derivedKey",
+  ${epochMs('e.created_at')} AS "createdAt"`;
 
 // One jump of the index per aggregate: its first open row, then the first of the next aggregate. So a million events
 // behind one another cost no more than one, and an aggregate whose first row is not due offers none of its later ones.

@@ -11,7 +11,8 @@ type Inbox = InboxStore<never>;
 /** The columns of a `DeliveryRow`: of a delivery `d` with its event's, and of the `first` that it waits for. */
 const DELIVERY_COLUMNS = `d.event_id AS "eventId", d.destination, d.aggregate, d.sequence::float8 AS sequence, d.type, d.state,
   d.attempts, ${epochMs('d.next_attempt_at')} AS "nextAttemptAt", d.last_error AS "lastError",
-  ${epochMs('d.created_at')} AS "createdAt", ${epochMs('d.settled_at')} AS "settledAt", CASE WHEN first.state IS NOT NULL THEN to_json(first) END AS "waitsFor"`;
+  ${epochMs('d.created_at')} AS "createdAt", ${epochMs('d.settled_at')} AS "settledAt",
+  CASE WHEN first.state IS NOT NULL THEN to_json(first) END AS "waitsFor"`;
 
 const WITH_EVENT = `
   SELECT d.*, e.type, e.created_at FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id`;

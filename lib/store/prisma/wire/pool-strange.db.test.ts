@@ -9,6 +9,7 @@ import { PublishError } from '../../../messaging/destination.ts';
 import { announce, destination, outboxOn } from '../../../messaging/messaging.fixture.ts';
 import { createInbox } from '../../../messaging/prisma.ts';
 import { orderWithRefund } from '../ambient/ambient.fixture.ts';
+import { prismaStore } from '../store.ts';
 
 /** Clients that do with their transactions what the pool does not expect. */
 
@@ -328,6 +329,13 @@ test.each([
     const wrong = times.filter(([, at]) => !(Math.abs(at.getTime() - Date.now()) < HOUR / 4));
     expect(wrong).toEqual([]);
     expect(times.length).toBeGreaterThan(20);
+    const quick = kit(client)
+      .operation({ name: 'quick', schema: anything })
+      .handler(async () => {});
+    for (let n = 0; n < 3; n++) await quick.execute({ key: freshKey(), payload: {} });
+    await client.$executeRaw`UPDATE idempotency_keys SET expires_at = claimed_at WHERE operation = 'quick'`;
+    const store = prismaStore(client);
+    expect([await store.reapKeys(2), await store.reapKeys(2)]).toEqual([2, 1]);
   } finally {
     await client.$disconnect();
     await database.client.$executeRawUnsafe(`${setUp} RESET ${setting}`);
