@@ -170,6 +170,22 @@ describe('M3 an event takes effect once', () => {
     expectCounted(await effects(client, id)).toBe(0);
   });
 
+  test('an effect may send several commands at once, each time, and return rows with computed fields', async () => {
+    const words = { compute: () => 'computed' };
+    const inbox = inboxOn(client.$extends({ result: { auditRecord: { words } } }) as unknown as Client);
+    for (let times = 1; times <= 3; times++) {
+      const id = freshKey();
+      const received = await inbox.receiveOnce(event(id), async (tx) => {
+        await tx.$executeRawUnsafe("SET LOCAL oncekit.a = '1'; SET LOCAL oncekit.b = '2'");
+        await effect(tx, id);
+        return await tx.auditRecord.findFirstOrThrow({ where: { action: id } });
+      });
+      expect(received).toMatchObject({ kind: 'processed', result: { action: id } });
+      const again = await inbox.receiveOnce(event(id), async () => 'never');
+      expect(again).toMatchObject({ kind: 'replayed', result: { action: id, words: 'computed' } });
+    }
+  });
+
   test.each([
     ['a Response', () => new Response(null, { status: 500 })],
     ['an Error', () => new Error('declined')],

@@ -206,19 +206,22 @@ describe('behind a charge nothing is said to be undone, and the key goes on', ()
     ['what is captured', ({ capture }) => capture('receipt', () => TOO_LARGE)],
   ])('%s is too large', async (what, behind) => {
     const errors: unknown[] = [];
-    const pay = kit(database.client, { onError: (error) => void errors.push(error) })
-      .operation({ name: 'pay', schema: anything })
-      .phases(async (context) => {
-        if (what !== 'a result that cannot be stored') await context.foreign('charge', provider.call(context.key));
-        return (await behind(context as Context)) as string;
-      });
+    const idempotency = kit(database.client, { onError: (error) => void errors.push(error) });
+    const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async (context) => {
+      if (what !== 'a result that cannot be stored') await context.foreign('charge', provider.call(context.key));
+      return (await behind(context as Context)) as string;
+    });
     const key = freshKey();
     const told = await pay.execute({ key, payload: {} });
     expect(told).toMatchObject({ code: 'internal', retry: 'same-key', executed: 'unknown' });
     await expectTrue(told, key);
     expect(provider.count(key)).toBe(1);
+    // By a worker, too, who says so and charges nobody again.
+    await expire(key);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unfinished: 1 });
+    expect(provider.count(key)).toBe(1);
     expect(await rowOf(key)).toMatchObject({ state: 'in_progress' });
-    expect(errors).toMatchObject([{ name: 'ResultTooLargeError' }]);
+    expect(errors).toMatchObject([{ name: 'ResultTooLargeError' }, { name: 'ResultTooLargeError' }]);
   });
 });
 
