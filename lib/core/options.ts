@@ -42,7 +42,7 @@ export function returned<T>(
 
 const isAdmission = (said: unknown) => said === true || (Number.isFinite(said) && Number(said) >= 0);
 
-/** What a callback says that admits: true, or how many milliseconds to wait. Errors as of `returned`. */
+/** Reads what a callback says that admits: true, or how many milliseconds to wait. Errors as of `returned`. */
 export const admission = (callback: string, said: unknown) =>
   returned<true | number>(callback, said, isAdmission, 'true, or milliseconds');
 

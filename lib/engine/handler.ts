@@ -51,7 +51,7 @@ export type Fail<Reason extends string = string> = <Status extends number = numb
   how?: { status?: Status & FinalStatus<Status>; message?: string },
 ) => never;
 
-/** Whoever is told one of these comes again, and must not be told the same for good. */
+/** A client that is told one of these statuses comes again, and must not be told the same for good. */
 const COME_AGAIN = [408, 423, 425, 429] as const;
 
 export const isFinal = (status: number) => status < 500 && !(COME_AGAIN as readonly number[]).includes(status);

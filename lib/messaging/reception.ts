@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { canonicalText } from '../core/canonical.ts';
 import { copyOf, jsonText } from '../core/data.ts';
@@ -221,11 +221,7 @@ function nameOf({ source, eventId }: Receipt): EventName {
 
 /** SHA-256 of what must be the same in every delivery, whatever the order of its fields. */
 async function hashOf(compared: unknown): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(
-    createHash('sha256')
-      .update(await canonicalText(compared))
-      .digest(),
-  );
+  return new Uint8Array(hash('sha256', await canonicalText(compared), 'buffer'));
 }
 
 /** False for a value that nobody reads, and that may tell of a failure: the event would be acknowledged all the same. */

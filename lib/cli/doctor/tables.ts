@@ -95,7 +95,7 @@ export async function missingSql(sql: Queryable, names: readonly TableName[], re
   return lacking.size === 0 ? '' : scriptFor(lacking, kit, rename);
 }
 
-/** What a statement makes or changes, and the table that it is about: each is named by its pattern's group. */
+/** Each pattern's group names what a statement makes or changes, or the table that it is about. */
 const NAMED = [
   /^(?:CREATE|ALTER) (?:TABLE|(?:UNIQUE )?INDEX|(?:OR REPLACE )?(?:TRIGGER|FUNCTION)) (?:IF NOT EXISTS )?"(\w+)"/,
   /^COMMENT ON TABLE "(\w+)"/,

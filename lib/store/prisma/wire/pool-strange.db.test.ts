@@ -295,6 +295,8 @@ test.each([
     await checkout.execute({ key, payload: {} });
     await checkout.execute({ key, payload: { other: true } });
     const admin = createAdmin({ prisma: client });
+    const store = prismaStore(client);
+    await store.addTallies([{ operation: 'checkout', outcome: 'replayed', count: 1 }]);
     const id = { tenant: 'acme', principal: 'ann', operation: 'checkout', key };
     const detail = await admin.findKey(id);
     await admin.fence({ ...id, key: freshKey() }, 'ann');
@@ -315,7 +317,7 @@ test.each([
     expect(again).toMatchObject({ kind: 'failed', retryAfterMs: expect.closeTo(0, -5) });
     const told = {
       detail: { ...detail, expiresAt: null },
-      events: detail?.events,
+      counted: [await store.countOpen(0), await store.tallies(new Date(0)), await store.databaseFacts()],
       overview: await admin.overview(),
       audit: await admin.audit({ limit: 10, offset: 0 }),
       sent: sink.sent,
@@ -334,7 +336,6 @@ test.each([
       .handler(async () => {});
     for (let n = 0; n < 3; n++) await quick.execute({ key: freshKey(), payload: {} });
     await client.$executeRaw`UPDATE idempotency_keys SET expires_at = claimed_at WHERE operation = 'quick'`;
-    const store = prismaStore(client);
     expect([await store.reapKeys(2), await store.reapKeys(2)]).toEqual([2, 1]);
   } finally {
     await client.$disconnect();
