@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { transformSync } from 'esbuild';
 import * as zod from 'zod';
-import { readPage, root } from '../../../scripts/docs/pages.ts';
 import * as oncekit from '../../index.ts';
+import { documented } from '../../integration/documented.fixture.ts';
 import { ANN, type kit, type Tx } from '../../integration/kit.fixture.ts';
 import * as oncekitStripe from '../../stripe/index.ts';
 import { type FuzzedProvider, ProviderError } from './fuzzed-provider.fixture.ts';
@@ -14,19 +11,6 @@ type Idempotency = ReturnType<typeof kit>;
 type Options = Parameters<Idempotency['operation']>[0];
 type Context = oncekit.PhasesContext<unknown, Tx>;
 type Operation = ReturnType<ReturnType<Idempotency['operation']>['phases']>;
-
-const PAGE = 'docs/phases.md';
-const TITLE = '// lib/checkout.ts';
-
-function codeOfPage(): string {
-  const block = readPage(PAGE, readFileSync(path.join(root, PAGE), 'utf8')).blocks.find(({ text }) =>
-    text.startsWith(TITLE),
-  );
-  if (!block) throw new Error(`${PAGE} has no block that begins with ${TITLE}.`);
-  return transformSync(block.text, { loader: 'ts', format: 'cjs' }).code;
-}
-
-const CODE = codeOfPage();
 
 /** @param operation its name, of its own so that the worker of another key passes it over */
 export function documentedCheckout(idempotency: Idempotency, operation: string, provider: FuzzedProvider): Operation {
@@ -39,11 +23,7 @@ export function documentedCheckout(idempotency: Idempotency, operation: string, 
       idempotency: { operation: (options: Options) => inDemo(idempotency, { ...options, name: operation }) },
     },
   };
-  const loaded: { exports: { checkout?: Operation } } = { exports: {} };
-  new Function('require', 'module', CODE)((name: string) => modules[name], loaded);
-  const { checkout } = loaded.exports;
-  if (!checkout) throw new Error(`The block of ${PAGE} exports no checkout.`);
-  return checkout;
+  return documented<{ checkout: Operation }>('docs/phases.md', 'lib/checkout.ts', modules).checkout;
 }
 
 /** The page's operation, whose orders have what the demo's table needs besides, and whose runs are short. */
