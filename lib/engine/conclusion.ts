@@ -230,7 +230,7 @@ function violatedIn(error: unknown, { engine, during, isBeforeCalls }: FailureCo
 }
 
 const inDevelopment = (constraint: string) =>
-  `${ADVICE.already_exists.message} (In development: the constraint ${constraint}. docs/errors/already_exists.md turns it into a refusal of your own.)`;
+  `${ADVICE.already_exists.message} In development alone: it was ${constraint}. For words of your own see docs/forms.md#a-value-that-is-taken.`;
 
 /** In phases an error settles nothing: what was finished stands, and the key goes on. So no code is told that says otherwise (A2). */
 function codeOf(error: unknown, { during }: FailureContext): Code {
