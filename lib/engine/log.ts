@@ -140,9 +140,8 @@ const FATES: Record<ErrorContext['during'], string> = {
 
 /** A line on the console. Without the message in production: Prisma's hold the query's arguments, so the payload. */
 function logError(error: unknown, { operation, key, during, constraint, instance }: ErrorContext): void {
-  const violated = constraint === undefined ? '' : `, unique constraint ${constraint}`;
-  const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance}${violated})`;
-  if (isProduction()) console.error(where, errorName(error), ownMessage(error) ?? '');
+  const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance})`;
+  if (isProduction()) console.error(where, errorName(error), constraint ?? ownMessage(error) ?? '');
   else console.error(where, error);
 }
 

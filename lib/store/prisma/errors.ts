@@ -14,7 +14,7 @@ interface Cause {
   kind?: unknown;
   severity?: unknown;
   /** Of a unique violation. Some versions of the adapter know the columns alone. */
-  constraint?: { index?: string; fields?: readonly string[] } | undefined;
+  constraint?: { index?: string | undefined; fields?: readonly string[] } | undefined;
   table?: string | undefined;
 }
 
@@ -133,10 +133,6 @@ export function isOutage(error: unknown): boolean {
   return isUnavailable(error) || (typeof code === 'string' && typeof syscall === 'string');
 }
 
-const isUniqueViolation = isOfState('23505');
-/** How far a violation is looked for in what a handler has wrapped it in. */
-const MAX_CAUSES = 3;
-
 /**
  * Names the unique constraint of the app's own that a query has violated; by table and columns where nobody knows its name.
  * Undefined for any other error, of the kit too, and where the constraint is the kit's.
@@ -145,9 +141,8 @@ const MAX_CAUSES = 3;
  */
 export function violatedConstraint(error: unknown, isKits: (table: string) => boolean, depth = 1): string | undefined {
   if (!(error instanceof Error) || error instanceof IdempotencyError) return undefined;
-  if (!isUniqueViolation(error)) {
-    return depth < MAX_CAUSES ? violatedConstraint(error.cause, isKits, depth + 1) : undefined;
-  }
+  // A handler may have wrapped it.
+  if (sqlState(error) !== '23505') return depth < 3 ? violatedConstraint(error.cause, isKits, depth + 1) : undefined;
   const { constraint: { index, fields } = {}, table } = driverCause(error) ?? {};
   // An index is called after its table as a rule.
   if (isKits(table ?? index ?? '')) return undefined;
@@ -186,13 +181,7 @@ class DriverError extends Error {
   }
 }
 
-interface Answer {
-  severity: string;
-  code: string;
-  message: string;
-  constraint?: string | undefined;
-  table?: string | undefined;
-}
+type Answer = Record<'severity' | 'code' | 'message', string> & Partial<Record<'constraint' | 'table', string>>;
 
 /** Tells whether it came over the wire, and is not the connection's end. A pooler words the end of its own in such a way, too. */
 export function isAnswer(error: unknown): error is Answer {
@@ -209,6 +198,5 @@ export function driverError(error: unknown): DriverError {
     return new DriverError(String((error as { message?: unknown } | null)?.message), { kind: 'ConnectionClosed' });
   }
   const { code, severity, message, constraint: index, table } = error;
-  const constraint = index === undefined ? index : { index };
-  return new DriverError(message, { originalCode: code, severity, kind: 'postgres', constraint, table });
+  return new DriverError(message, { originalCode: code, severity, kind: 'postgres', constraint: { index }, table });
 }
