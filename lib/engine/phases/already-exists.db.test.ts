@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
+import { ADVICE } from '../../core/codes.ts';
 import type { ErrorContext } from '../../index.ts';
 import { anything, effect, effects, freshKey, kit, type Tx } from '../../integration/kit.fixture.ts';
 import type { PhasesContext } from './context.ts';
@@ -98,6 +99,8 @@ describe('S8 where something of it is committed, and no call was begun', () => {
     const told = await execute({ key, payload: {} });
     expect(told).toMatchObject({ code: 'already_exists', retry: 'same-key', executed: 'unknown' });
     expect(errors).toMatchObject([{ during: 'phases', constraint: 'products_pkey' }]);
+    // Its words are those of one transaction, too.
+    expect(`${ADVICE.already_exists.message} ${ADVICE.already_exists.detail}`).not.toMatch(/nothing|rolled back/);
     expect(await rowOf(key)).toMatchObject({ state: 'in_progress', recoveryPoint: 'ordered' });
     await expire(key);
     expect(await complete()).toMatchObject({ unfinished: 1 });
