@@ -21,7 +21,7 @@ import { responseOf } from './response.ts';
  */
 export type FlightResult =
   | (ExecutionResult & { afterCommit?: readonly AfterCommit[] })
-  | { kind: 'not_admitted'; retryAfterMs: number }
+  | { kind: 'not_admitted'; says: number | 'unauthorized' }
   /** In phases: what was finished stands, and the key can go on from there. */
   | { kind: 'suspended'; error: unknown };
 
@@ -118,6 +118,15 @@ export function executedByRow({ state, result }: Pick<KeyRow, 'state' | 'result'
   if (state === 'abandoned') return executedBy('tombstone');
   const refusal = state === 'failed' ? readAnswer(result) : undefined;
   return refusal ? ((refusal as RefusalAnswer).executed ?? executedBy('answer')) : executedBy('none');
+}
+
+/**
+ * Tells whether a settled row still holds its thing: not where a person has said that it failed, or where it was refused and
+ * nothing was done.
+ */
+export function holdsThing({ state, result }: Pick<KeyRow, 'state' | 'result'>): boolean {
+  const { reason } = (state === 'failed' ? readAnswer(result) : {}) as Partial<RefusalAnswer>;
+  return reason !== 'marked_failed' && executedByRow({ state, result }) !== false;
 }
 
 /** The stored answer of a key, or undefined where there is none that can be read. */
