@@ -93,7 +93,9 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     for (let failures = 0; state().by && !signal.aborted; ) {
       await waitUntilOnline(signal);
       const { by, key } = state();
-      const answer = await askStatus<R>(settings(), key, isFence(by) ? 'DELETE' : 'GET');
+      const answer = await (isFence(by)
+        ? askStatus<R>(settings(), key, 'DELETE')
+        : askStatus<R>(settings(), firstKey(state()), 'GET'));
       if (signal.aborted || state().key !== key) return;
       failures = answer ? 0 : failures + 1;
       if (answer) dispatch({ type: 'found', answer, again });
@@ -148,6 +150,11 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   }
 
   return { handlers: RECOVERY_HANDLERS, run, poll, listen, follow };
+}
+
+/** The key whose answer counts: a mismatch names another one, which has done what this key was for. */
+function firstKey<R>({ key, result }: State<R>): string {
+  return (result?.ok === false && result.code === 'payload_mismatch' && result.key) || key;
 }
 
 /** An attempt cannot be aborted, so one that is late is still out, and its end counts. */

@@ -138,6 +138,37 @@ describe('a submission', () => {
     again.stop();
   });
 
+  it('A6 asks about the key that a mismatch names, and shows what that one has done', async () => {
+    const mismatch = refuse('payload_mismatch', { executed: true, key: 'k0', nextKey: 'k2' });
+    const action = vi.fn<SubmitAction<string>>().mockResolvedValue(mismatch);
+    statusSays({ state: 'succeeded', outcome: { ...success, key: 'k0', replayed: true, nextKey: 'k3' } });
+    const submission = begin(action);
+    void submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    expect(status.mock.calls.map(([url, { method }]) => [method, url.split('/').pop()])).toEqual([['GET', 'k0']]);
+    expect(submission.state()).toMatchObject({ status: 'hasSucceeded', recovered: true, result: { key: 'k0' } });
+    expect(records.read('checkout:1')).toMatchObject({ key: 'k1', state: 'settled' });
+    submission.dispatch({ type: 'edited' });
+    submission.dispatch({ type: 'reset' });
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3', attempt: 0 });
+    expect(sent(action)).toEqual([['k1', '1']]);
+  });
+
+  it('A6 gives its own key up, and not the one that a mismatch names', async () => {
+    const mismatch = refuse('payload_mismatch', { executed: true, key: 'k0', nextKey: 'k2' });
+    status.mockRejectedValue(new TypeError('Failed to fetch'));
+    const submission = begin(vi.fn<SubmitAction<string>>().mockResolvedValue(mismatch));
+    void submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(submission.state()).toMatchObject({ status: 'unknown', key: 'k1' });
+    status.mockClear();
+    statusSays({ state: 'abandoned', nextKey: 'k3' });
+    submission.dispatch({ type: 'asked', by: 'fence' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(status.mock.calls.map(([url, { method }]) => [method, url.split('/').pop()])).toEqual([['DELETE', 'k1']]);
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
+  });
+
   it('leads a person, and nobody else, away from a key that is not theirs', async () => {
     const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
     const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });
