@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { transformSync } from 'esbuild';
 import * as zod from 'zod';
-import { readPage, root } from '../../../scripts/docs/pages.ts';
+import { runPageBlock } from '../../../scripts/docs/page-module.ts';
 import * as oncekit from '../../index.ts';
 import { ANN, type kit, type Tx } from '../../integration/kit.fixture.ts';
 import * as oncekitStripe from '../../stripe/index.ts';
@@ -18,16 +15,6 @@ type Operation = ReturnType<ReturnType<Idempotency['operation']>['phases']>;
 const PAGE = 'docs/phases.md';
 const TITLE = '// lib/checkout.ts';
 
-function codeOfPage(): string {
-  const block = readPage(PAGE, readFileSync(path.join(root, PAGE), 'utf8')).blocks.find(({ text }) =>
-    text.startsWith(TITLE),
-  );
-  if (!block) throw new Error(`${PAGE} has no block that begins with ${TITLE}.`);
-  return transformSync(block.text, { loader: 'ts', format: 'cjs' }).code;
-}
-
-const CODE = codeOfPage();
-
 /** @param operation its name, of its own so that the worker of another key passes it over */
 export function documentedCheckout(idempotency: Idempotency, operation: string, provider: FuzzedProvider): Operation {
   const modules: Record<string, unknown> = {
@@ -39,9 +26,7 @@ export function documentedCheckout(idempotency: Idempotency, operation: string, 
       idempotency: { operation: (options: Options) => inDemo(idempotency, { ...options, name: operation }) },
     },
   };
-  const loaded: { exports: { checkout?: Operation } } = { exports: {} };
-  new Function('require', 'module', CODE)((name: string) => modules[name], loaded);
-  const { checkout } = loaded.exports;
+  const { checkout } = runPageBlock<{ checkout?: Operation }>(PAGE, TITLE, modules);
   if (!checkout) throw new Error(`The block of ${PAGE} exports no checkout.`);
   return checkout;
 }
