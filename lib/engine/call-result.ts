@@ -121,12 +121,13 @@ export function executedByRow({ state, result }: Pick<KeyRow, 'state' | 'result'
 }
 
 /**
- * Tells whether a settled row still holds its thing: not where a person has said that it failed, or where it was refused and
- * nothing was done.
+ * Tells whether a settled row still holds its thing: not where it was refused and nothing was done, or nobody knows and a person
+ * has said that it failed. The database frees the thing by the same rule.
  */
-export function holdsThing({ state, result }: Pick<KeyRow, 'state' | 'result'>): boolean {
-  const { reason } = (state === 'failed' ? readAnswer(result) : {}) as Partial<RefusalAnswer>;
-  return reason !== 'marked_failed' && executedByRow({ state, result }) !== false;
+export function holdsThing(row: Pick<KeyRow, 'state' | 'result'>): boolean {
+  const executed = executedByRow(row);
+  if (executed !== 'unknown' || row.state !== 'failed') return executed !== false;
+  return (readAnswer(row.result) as Partial<RefusalAnswer> | undefined)?.reason !== 'marked_failed';
 }
 
 /** The stored answer of a key, or undefined where there is none that can be read. */

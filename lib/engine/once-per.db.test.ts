@@ -118,6 +118,19 @@ describe('A6 the second key for a thing', () => {
     expect(status).not.toHaveProperty('thing');
   });
 
+  test('A6 S5 to give its key up changes nothing of the first one', async () => {
+    const cart = freshCart();
+    const [one, two] = [freshKey(), freshKey()];
+    const order = once({ acceptKeys: 'any' });
+    await order.execute({ key: one, payload: { cart } });
+    await order.execute({ key: two, payload: { cart } });
+    const before = await rowsOf(database.client, one);
+    expect(await order.fence({ key: two })).toMatchObject({ fenced: true });
+    expect(await order.execute({ key: two, payload: { cart } })).toMatchObject({ code: 'key_abandoned' });
+    expectCounted(await rowsOf(database.client, one)).toEqual(before);
+    expect(await order.execute({ key: freshKey(), payload: { cart } })).toMatchObject({ replayed: true, key: one });
+  });
+
   test('A6 its key can be sent for another thing afterwards, and then for no other', async () => {
     const [cart, other] = [freshCart(), freshCart()];
     const key = freshKey();
