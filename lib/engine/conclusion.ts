@@ -86,8 +86,15 @@ export async function refuseWithoutRow<Tx, T>(call: Call<Tx>, outcome: Refusal):
 /** A committed row decides: the same payload is replayed, another one is refused. To who may no longer see it, nothing is told. */
 export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
   call.proof = 'none'; // the row is there, whatever the caller says of a first attempt
-  const refused = isOfOtherKey(row, call.id) ? refuseByHolder<Tx, T>(row, call) : undefined;
-  if (refused) return refused;
+  if (!isOfOtherKey(row, call.id)) return tellIfAllowed(row, call);
+  // What is told now may be lost on its way: then the status of the caller's own key names the one to ask about.
+  const noted = isTheirs(row, call.who)
+    ? recordOnce(followed, row, call, (store) => store.recordFollower(row, call.id))
+    : undefined;
+  return proceed(noted, () => refuseByHolder<Tx, T>(row, call) ?? tellIfAllowed<Tx, T>(row, call));
+}
+
+function tellIfAllowed<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
   const may = mayReplay(call.engine, call.definition, { ...call.id, key: row.key }, call.deadline);
   return proceed(may, (isAllowed) => (isAllowed ? tellRow<Tx, T>(row, call) : refuseCall(call, 'unauthorized')));
 }
@@ -130,26 +137,31 @@ function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
   return run;
 }
 
-/** The rows whose mismatch this process has recorded: all that joined one flight are given the same one. */
-const recorded = new WeakSet<KeyRow>();
+/** The rows of which this process has recorded it: all that joined one flight are given the same one. */
+const [followed, mismatched] = [new WeakSet<KeyRow>(), new WeakSet<KeyRow>()];
 
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
-  const { config } = call.engine;
-  const { key } = row;
-  const outcome = refuse('payload_mismatch', { executed: executedByRow(row), key, nextKey: call.nextKey });
-  const mismatch = { outcome, row };
-  // Once, for that needs a connection, which those who wait for each other in this process do not take.
-  if (recorded.has(row)) return mismatch;
-  recorded.add(row);
   const fingerprint = Buffer.from(call.fingerprint.hash).toString('hex', 0, 6);
-  await storeFor(call)
-    .recordEvent(row, { type: 'payload_mismatch', actor: 'client', detail: { fingerprint } })
-    // It is for the admin's eyes; the answer is known without it.
-    .catch((error) => {
-      recorded.delete(row);
-      config.onError(error, { ...pointOf(call), during: 'database' });
-    });
-  return mismatch;
+  const event = { type: 'payload_mismatch', actor: 'client', detail: { fingerprint } } as const;
+  await recordOnce(mismatched, row, call, (store) => store.recordEvent(row, event));
+  const { key } = row;
+  return { outcome: refuse('payload_mismatch', { executed: executedByRow(row), key, nextKey: call.nextKey }), row };
+}
+
+/** Writes down what has come about a row. The answer is known without it. */
+async function recordOnce<Tx>(
+  recorded: WeakSet<KeyRow>,
+  row: KeyRow,
+  call: Call<Tx>,
+  write: (store: Store<Tx>) => Promise<void>,
+): Promise<void> {
+  // Once, for that needs a connection, which those who wait for each other in this process do not take.
+  if (recorded.has(row)) return;
+  recorded.add(row);
+  await write(storeFor(call)).catch((error) => {
+    recorded.delete(row);
+    call.engine.config.onError(error, { ...pointOf(call), during: 'database' });
+  });
 }
 
 async function runAll<Tx>(afterCommit: readonly AfterCommit[], call: Call<Tx>): Promise<void> {

@@ -89,7 +89,11 @@ describe('A6 the second key for a thing', () => {
     expect(told).not.toHaveProperty('data');
     expectCounted(await effects(database.client, cart)).toBe(1);
     const events = await database.client.idempotencyEvent.findMany({ where: { key: { in: [one, two] } } });
-    expect(events).toMatchObject([{ key: one, type: 'payload_mismatch' }]);
+    expect(events.map(({ key, type }) => [key, type])).toEqual([
+      [one, 'followed'],
+      [two, 'answered_by'],
+      [one, 'payload_mismatch'],
+    ]);
     // Under that key the form is told what counts.
     expect(await once().status({ key: one })).toMatchObject({ state: 'succeeded', outcome: { data: { of: one } } });
   });
@@ -106,7 +110,7 @@ describe('A6 the second key for a thing', () => {
     expectCounted(await rowsOf(database.client, keys[1])).toMatchObject([{ thing: null }]);
   });
 
-  test('A6 its status is that of its own key, and the first one’s says the thing', async () => {
+  test('A6 its status is that of its own key, and names the first one, which says the thing', async () => {
     const cart = freshCart();
     const [one, two] = [freshKey(), freshKey()];
     const order = once();
@@ -114,8 +118,12 @@ describe('A6 the second key for a thing', () => {
     await order.execute({ key: two, payload: { cart } });
     expect(await order.status({ key: one })).toMatchObject({ state: 'succeeded', thing: cart });
     const status = await order.status({ key: two });
-    expect(status).toMatchObject({ state: 'absent' });
+    expect(status).toMatchObject({ state: 'absent', by: one });
     expect(status).not.toHaveProperty('thing');
+    expect(await order.status({ key: freshKey() })).not.toHaveProperty('by');
+    // Once it has a row of its own, that one counts.
+    await order.execute({ key: two, payload: { cart: freshCart() } });
+    expect(await order.status({ key: two })).not.toHaveProperty('by');
   });
 
   test('A6 S5 to give its key up changes nothing of the first one', async () => {
@@ -229,6 +237,7 @@ describe('X1 A6 whose answer it is', () => {
     const told = await as(BOB).execute({ key, payload: { cart } });
     expect(told).toMatchObject({ ok: false, code: 'already_done', retry: 'never', executed: true, key });
     expect(JSON.stringify(told)).not.toContain(first);
+    expect(await as(BOB).status({ key })).not.toHaveProperty('by');
     expectCounted(await effects(database.client, cart)).toBe(1);
     // Another company has carts of its own.
     expect(await as({ ...BOB, tenant: 'other' }).execute({ key, payload: { cart } })).toMatchObject({
@@ -259,11 +268,14 @@ describe('X1 A6 whose answer it is', () => {
     const anonymous: Principal = { tenant: 'acme', principal: 'anon-1' };
     const first = await as(anonymous).execute({ key: freshKey(), payload: { cart } });
     const signedIn = as({ ...ANN, aliases: ['anon-1'] });
-    expect(await signedIn.execute({ key: freshKey(), payload: { cart } })).toMatchObject({
+    const key = freshKey();
+    expect(await signedIn.execute({ key, payload: { cart } })).toMatchObject({
       ok: true,
       replayed: true,
       key: first.key,
     });
+    expect(await signedIn.status({ key })).toMatchObject({ state: 'absent', by: first.key });
+    expect(await as(anonymous).status({ key })).not.toHaveProperty('by');
     const own = freshCart();
     await signedIn.execute({ key: freshKey(), payload: { cart: own } });
     const told = await as(anonymous).execute({ key: freshKey(), payload: { cart: own } });

@@ -100,6 +100,7 @@ describe('A6 a second key for a thing, in phases', () => {
       expect(told).toMatchObject({ code: 'in_flight', retry: 'same-key', executed: 'unknown', key: two });
     }
     expectCounted(await rowsOf(database.client, two)).toEqual([]);
+    expect(await checkout.status({ key: two })).toMatchObject({ state: 'absent', by: one });
     expect(await checkout.status({ key: one })).toMatchObject({ state: 'in_progress', thing: cart });
     charged.open();
     const first = await there;

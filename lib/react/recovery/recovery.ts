@@ -93,9 +93,10 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     for (let failures = 0; state().by && !signal.aborted; ) {
       await waitUntilOnline(signal);
       const { by, key } = state();
-      const answer = await (isFence(by)
-        ? askStatus<R>(settings(), key, 'DELETE')
-        : askStatus<R>(settings(), firstKey(state()), 'GET'));
+      const asked = isFence(by) ? key : firstKey(state());
+      let answer = await askStatus<R>(settings(), asked, isFence(by) ? 'DELETE' : 'GET');
+      // Another key has done what this one was for, and its row is the one that there is.
+      if (answer?.by) answer = await askStatus<R>(settings(), answer.by, 'GET');
       if (signal.aborted || state().key !== key) return;
       failures = answer ? 0 : failures + 1;
       if (answer) dispatch({ type: 'found', answer, again });

@@ -154,6 +154,22 @@ describe('a submission', () => {
     expect(sent(action)).toEqual([['k1', '1']]);
   });
 
+  it('A6 follows a status that names the key which has done it, after an answer was lost', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const before = begin(action);
+    void before.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    before.stop();
+    const first = { state: 'succeeded', outcome: { ...success, key: 'k0', replayed: true } };
+    statusSays({ state: 'absent', by: 'k0' }, first);
+    const submission = begin(action);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(status.mock.calls.map(([url]) => url.split('/').pop())).toEqual(['k1', 'k0']);
+    expect(submission.state()).toMatchObject({ status: 'hasSucceeded', recovered: true, result: { key: 'k0' } });
+    expect(records.read('checkout:1')).toMatchObject({ key: 'k1', state: 'settled' });
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
   it('A6 gives its own key up for other values, and not the one that a mismatch names', async () => {
     const attempt = held();
     const submission = begin(attempt.action);
