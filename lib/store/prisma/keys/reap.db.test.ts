@@ -123,12 +123,12 @@ test('A6 with a key goes what it has left with those that it has answered, and n
   const of = (key: string, principal = 'ann') => ({ tenant: 'acme', principal, operation: 'checkout', key });
   const follower = of('second', 'alias');
   for (const holder of ['old-1', 'new-1']) await store.recordFollower(of(holder), follower);
-  await store.recordEvent(follower, { type: 'payload_mismatch', actor: 'client', detail: null });
+  await store.recordEvent(follower, { type: 'payload_mismatch', actor: 'client', detail: { key: 'old-1' } });
   expect(await store.reapKeys(100)).toBe(1);
   const left = await store.events(follower);
   expect(left.map(({ type, detail }) => [type, detail])).toEqual([
     ['answered_by', { key: 'new-1' }],
-    ['payload_mismatch', null],
+    ['payload_mismatch', { key: 'old-1' }],
   ]);
 });
 
