@@ -25,6 +25,7 @@ const CONTRACT: Record<Code, [status: number, retry: string]> = {
   failed: [422, 'new-key'],
   deferred: [503, 'same-key'],
   not_kept: [422, 'same-key'],
+  already_exists: [409, 'same-key'],
   unavailable: [503, 'same-key'],
   phase_mismatch: [500, 'never'],
   result_unreadable: [500, 'never'],

@@ -197,6 +197,13 @@ export const ADVICE = {
     detail: 'The request was rolled back, and its answer is not kept.',
     telemetry: { level: 'info' },
   },
+  already_exists: {
+    status: 409,
+    retry: 'same-key',
+    message: 'This is there already. Look at what is there, or change what you entered.',
+    detail: 'A unique value of the request is taken already.',
+    telemetry: { level: 'warn' },
+  },
   unavailable: {
     status: 503,
     retry: 'same-key',
@@ -285,6 +292,7 @@ export const MEANINGS: Readonly<Record<Code, Meaning>> = {
   failed: 'settled',
   deferred: 'transient',
   not_kept: 'attempt',
+  already_exists: 'attempt',
   unavailable: 'transient',
   phase_mismatch: 'attempt',
   result_unreadable: 'settled',

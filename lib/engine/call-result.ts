@@ -22,8 +22,8 @@ import { responseOf } from './response.ts';
 export type FlightResult =
   | (ExecutionResult & { afterCommit?: readonly AfterCommit[] })
   | { kind: 'not_admitted'; says: number | 'unauthorized' }
-  /** In phases: what was finished stands, and the key can go on from there. */
-  | { kind: 'suspended'; error: unknown };
+  /** In phases: what was finished stands, and the key can go on from there. `isBeforeCalls`: no foreign call can have been done. */
+  | { kind: 'suspended'; error: unknown; isBeforeCalls?: boolean };
 
 /** The outcome of a call, and what a web framework needs besides it. */
 export interface Run<T> {

@@ -1,4 +1,5 @@
-import type { Code } from '../core/codes.ts';
+import { ADVICE, type Code } from '../core/codes.ts';
+import { isProduction } from '../core/environment.ts';
 import { CodedError, isSetUpWrongly } from '../core/errors.ts';
 import { isSettled } from '../core/key-state.ts';
 import { executedBy, type Proof, type Refusal, refuse } from '../core/outcome.ts';
@@ -63,7 +64,7 @@ export function answerFrom<Tx, T>(call: Call<Tx>, ended: FlightResult): Awaitabl
     }
     case 'suspended':
       // A completer goes on from what was finished, so nothing is known of the effect yet.
-      return refusalFromError(ended.error, whereOf(call, 'none', 'phases'));
+      return refusalFromError(ended.error, { ...whereOf(call, 'none', 'phases'), isBeforeCalls: ended.isBeforeCalls });
     case 'in_doubt':
       return refuseUnavailable(ended.error, whereOf(call, 'none', 'database'));
     case 'rolled_back': {
@@ -193,13 +194,15 @@ export function keysOf({ id, nextKey }: ResolvedKey): { key: string; nextKey: st
 }
 
 interface FailureContext {
-  engine: { config: Config; store: Pick<Store<never>, 'isUnavailable'> };
+  engine: { config: Config; store: Pick<Store<never>, 'isUnavailable' | 'violatedConstraint'> };
   operation: string;
   request: Pick<ExecuteRequest, 'key'>;
   /** The proof of the key's effect, whatever was thrown. */
   proof: Proof;
   /** The stage at which it was thrown. */
   during: ErrorContext['during'];
+  /** In phases: no foreign call of the key can have been done. */
+  isBeforeCalls?: boolean | undefined;
   keys?: { key: string; nextKey: string } | undefined;
 }
 
@@ -231,13 +234,27 @@ export function refusalFromError<T>(error: unknown, where: FailureContext): Run<
     const status = isRefusalStatus(own) && !(isOpen && isFinal(own)) ? own : undefined;
     return { outcome: refuse(code, { executed, ...told, ...later, ...keys }), status, thrown: error };
   }
-  const code = codeOf(error, where);
-  const instance = report(error, isSetUp ? { ...where, during: 'setup' } : where);
+  const constraint = violatedIn(error, where);
+  const code = constraint === undefined ? codeOf(error, where) : 'already_exists';
+  const instance = report(error, isSetUp ? { ...where, during: 'setup' } : where, constraint);
   const { retryAfterMs = code === 'unavailable' ? RETRY_AFTER_MS : undefined } =
     error instanceof CodedError ? error : {};
-  const words = isSetUp ? { message: SET_UP_WRONGLY } : {};
+  const message = isSetUp ? SET_UP_WRONGLY : constraint && !isProduction() ? inDevelopment(constraint) : undefined;
+  const words = message === undefined ? {} : { message };
   return { outcome: refuse(code, { executed, retryAfterMs, ...words, ...keys }), thrown: error, instance };
 }
+
+/**
+ * The unique constraint of the app's own that the operation has run into. Behind a foreign call that may have been done that is
+ * an error like any other: no other input would help.
+ */
+function violatedIn(error: unknown, { engine, during, isBeforeCalls }: FailureContext): string | undefined {
+  const isTheirs = during === 'handler' || during === 'answer' || (during === 'phases' && isBeforeCalls);
+  return isTheirs ? engine.store.violatedConstraint(error) : undefined;
+}
+
+const inDevelopment = (constraint: string) =>
+  `${ADVICE.already_exists.message} In development alone: it was ${constraint}. For words of your own see docs/forms.md#a-value-that-is-taken.`;
 
 /** In phases an error settles nothing: what was finished stands, and the key goes on. So no code is told that says otherwise (A2). */
 function codeOf(error: unknown, { during }: FailureContext): Code {
@@ -259,6 +276,6 @@ function refuseUnavailable<T>(error: unknown, where: FailureContext): Run<T> {
   return { outcome: refuse('unavailable', { executed, retryAfterMs: RETRY_AFTER_MS, ...keys }), instance };
 }
 
-function report(error: unknown, { engine, operation, request, during }: FailureContext): string {
-  return engine.config.onError(error, { operation, key: loggedKey(request.key), during });
+function report(error: unknown, { engine, operation, request, during }: FailureContext, constraint?: string): string {
+  return engine.config.onError(error, { operation, key: loggedKey(request.key), during, constraint });
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as zod from 'zod';
-import { runPageBlock } from '../../scripts/docs/page-module.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import type { Principal } from '../index.ts';
+import { documented } from '../integration/documented.fixture.ts';
 import { ANN, BOB, freshKey, kit, rowsOf, SECRET, type Tx } from '../integration/kit.fixture.ts';
 import type { OperationOptions } from './definition.ts';
 import type { HandlerContext } from './handler.ts';
@@ -32,9 +32,9 @@ function shopOf(who: Principal) {
   const cartOf = async (id: string, principal: string) =>
     id.startsWith('mug') && principal === ANN.principal ? { sku: 'mug', quantity: 1 } : null;
   const modules = { zod, '@/lib/idempotency': { idempotency }, '@/lib/carts': { cartOf } };
-  const { orderCart } = runPageBlock<{ orderCart: Operation<{ cartId: string; note?: string }, { id: string }> }>(
+  const { orderCart } = documented<{ orderCart: Operation<{ cartId: string; note?: string }, { id: string }> }>(
     'docs/once-per-cart.md',
-    '// lib/order-cart.ts',
+    'lib/order-cart.ts',
     modules,
   );
   return orderCart;

@@ -113,7 +113,7 @@ async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, in
   // The first execution stands, whatever has become of this one.
   const executed = executedBy('answer');
   // Which is no news of the first one.
-  const isRolledBack = run.outcome.code === 'result_too_large' || run.outcome.code === 'not_kept';
+  const isRolledBack = ['result_too_large', 'not_kept', 'already_exists'].includes(run.outcome.code);
   return {
     ...run,
     outcome: isRolledBack ? refuse('result_unreadable', { executed, ...keysOf(call) }) : { ...run.outcome, executed },

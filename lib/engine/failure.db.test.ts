@@ -100,7 +100,7 @@ test('a COMMIT that the server refuses is not said to be the handler’s', async
       await tx.$executeRaw`INSERT INTO late VALUES (1), (1)`;
     },
   });
-  expect(await execute({ key: freshKey(), payload: {} })).toMatchObject({ code: 'internal', executed: false });
+  expect(await execute({ key: freshKey(), payload: {} })).toMatchObject({ code: 'already_exists', executed: false });
   expect(during()).toEqual(['answer']);
 });
 

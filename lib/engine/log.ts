@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { telemetryOf } from '../core/codes.ts';
 import { isProduction } from '../core/environment.ts';
 import { CodedError, IdempotencyError } from '../core/errors.ts';
 import type { KeyStateOrAbsent } from '../core/key-state.ts';
@@ -28,6 +29,8 @@ export interface LogEntry {
   error?: string | undefined;
   /** The message of an error of the kit's own, which holds nothing that was sent. */
   detail?: string | undefined;
+  /** The unique constraint of the app's own that was violated, by its name. */
+  constraint?: string | undefined;
   /** The trace it happened in. */
   correlation_id?: string | undefined;
 }
@@ -73,6 +76,8 @@ export interface ErrorContext {
     | 'onSettled'
     | 'redirectTo'
     | 'respond';
+  /** The unique constraint of yours that was violated, where the caller is told `already_exists`. */
+  constraint?: string | undefined;
   /** Names this one refusal, for the log and for support. */
   instance: string;
 }
@@ -100,15 +105,17 @@ export function errorReporter(
   };
 }
 
-function logEntry(log: Log, error: unknown, { operation, key, during, instance }: ErrorContext): void {
+function logEntry(log: Log, error: unknown, { operation, key, during, constraint, instance }: ErrorContext): void {
+  const code = constraint === undefined ? 'internal' : 'already_exists';
   log({
-    level: 'error',
+    level: telemetryOf(code).level,
     msg: FATES[during],
     operation,
     key,
-    code: error instanceof CodedError ? error.code : 'internal',
+    code: error instanceof CodedError ? error.code : code,
     error: errorName(error),
     detail: ownMessage(error),
+    constraint,
     instance,
   });
 }
@@ -132,8 +139,9 @@ const FATES: Record<ErrorContext['during'], string> = {
 };
 
 /** A line on the console. Without the message in production: Prisma's hold the query's arguments, so the payload. */
-function logError(error: unknown, { operation, key, during, instance }: ErrorContext): void {
-  const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance})`;
+function logError(error: unknown, { operation, key, during, constraint, instance }: ErrorContext): void {
+  const violated = constraint === undefined ? '' : `, unique constraint ${constraint}`;
+  const where = `[oncekit] ${operation}: ${FATES[during]} (${key}, ${instance}${violated})`;
   if (isProduction()) console.error(where, errorName(error), ownMessage(error) ?? '');
   else console.error(where, error);
 }

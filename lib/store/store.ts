@@ -75,6 +75,12 @@ export interface Store<Tx> extends Leases<Tx>, Oversight {
   /** Tells whether what a query of the user's own threw says that the database cannot be reached, or not in time. */
   isUnavailable(error: unknown): boolean;
 
+  /**
+   * Names the unique constraint that a query of the user's own has violated, by its table and columns where its name is not
+   * known. Undefined for any other error, and where the constraint is one of the store's.
+   */
+  violatedConstraint(error: unknown): string | undefined;
+
   /** Records what machines noted about a key outside its ordinary way; each kind of event once per key and actor. */
   recordEvent(id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void>;
 

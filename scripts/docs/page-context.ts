@@ -26,6 +26,7 @@ export const PAGE_CONTEXT = {
         product: Model<Product>;
         $executeRaw(query: TemplateStringsArray, ...values: unknown[]): Promise<number>;
         $queryRaw<T>(query: TemplateStringsArray, ...values: unknown[]): Promise<T>;
+        $transaction<R>(run: (tx: TransactionClient) => Promise<R>): Promise<R>;
         $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
       }
     }

@@ -1,6 +1,6 @@
 import * as zod from 'zod';
-import { runPageBlock } from '../../../scripts/docs/page-module.ts';
 import * as oncekit from '../../index.ts';
+import { documented } from '../../integration/documented.fixture.ts';
 import { ANN, type kit, type Tx } from '../../integration/kit.fixture.ts';
 import * as oncekitStripe from '../../stripe/index.ts';
 import { type FuzzedProvider, ProviderError } from './fuzzed-provider.fixture.ts';
@@ -11,9 +11,6 @@ type Idempotency = ReturnType<typeof kit>;
 type Options = Parameters<Idempotency['operation']>[0];
 type Context = oncekit.PhasesContext<unknown, Tx>;
 type Operation = ReturnType<ReturnType<Idempotency['operation']>['phases']>;
-
-const PAGE = 'docs/phases.md';
-const TITLE = '// lib/checkout.ts';
 
 /** @param operation its name, of its own so that the worker of another key passes it over */
 export function documentedCheckout(idempotency: Idempotency, operation: string, provider: FuzzedProvider): Operation {
@@ -26,9 +23,7 @@ export function documentedCheckout(idempotency: Idempotency, operation: string, 
       idempotency: { operation: (options: Options) => inDemo(idempotency, { ...options, name: operation }) },
     },
   };
-  const { checkout } = runPageBlock<{ checkout?: Operation }>(PAGE, TITLE, modules);
-  if (!checkout) throw new Error(`The block of ${PAGE} exports no checkout.`);
-  return checkout;
+  return documented<{ checkout: Operation }>('docs/phases.md', 'lib/checkout.ts', modules).checkout;
 }
 
 /** The page's operation, whose orders have what the demo's table needs besides, and whose runs are short. */

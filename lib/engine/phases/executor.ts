@@ -157,6 +157,10 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Fl
   running.ending ??= { error }; // a step that nobody has awaited begins nothing any more
   try {
     await running.transaction.abandon(error).catch(() => {});
+    // Each later run would fail alike, and nothing of the key is there: another input may be sent with it.
+    if (running.transaction.isClaimRolledBack && engine.store.violatedConstraint(error) !== undefined) {
+      return { kind: 'rolled_back', why: 'error', error, at: 'run' };
+    }
     await running.transaction.repeatClaim();
     if (error instanceof UntrustedDataError) await leaveToPerson(running, error.message);
     else if (!(error instanceof LeaseLostError)) await suspendRun(running, error);
@@ -169,7 +173,8 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Fl
     return { kind: 'existing', row }; // another's work: to this caller it is a replay
   }
   // Without a row nobody holds it: it cannot be looked at, or a failover has lost it, with what was committed under it.
-  return { kind: error instanceof LeaseLostError ? 'in_doubt' : 'suspended', error };
+  if (error instanceof LeaseLostError) return { kind: 'in_doubt', error };
+  return { kind: 'suspended', error, isBeforeCalls: running.journal.executed === false };
 }
 
 /** The context of one run. */

@@ -42,6 +42,8 @@ export class RunTransaction<Tx> {
   readonly #settings: RunSettings<Tx>;
   readonly #held: () => HeldKey;
   #claim: PendingClaim<Tx> | undefined;
+  /** How the last transaction has ended. */
+  #end: Begun['kind'] | undefined;
   #state: State<Tx>;
   /** Values that were rolled back with what they were captured before: every later try has the first one's (S6). */
   #captures: readonly NewStep[] = [];
@@ -62,6 +64,11 @@ export class RunTransaction<Tx> {
   /** True if a phase of this run was committed. */
   get hasFinishedPhase(): boolean {
     return this.#hasFinishedPhase;
+  }
+
+  /** True if the claim was rolled back for certain, with all that came behind it: nothing of the key is there. */
+  get isClaimRolledBack(): boolean {
+    return this.#claim !== undefined && this.#end === 'rolled_back';
   }
 
   /** A COMMIT that no step has asked for, while it is under way and where it has failed: then the run goes on from the top. */
@@ -241,8 +248,10 @@ export class RunTransaction<Tx> {
 
   async #endOf(open: OpenTransaction<Tx>): Promise<Begun> {
     const isCurrent = () => 'open' in this.#state && this.#state.open === open;
+    this.#end = undefined;
     try {
       const ended = await open.ended;
+      this.#end = ended.kind;
       if (isCurrent()) this.#captures = ended.kind === 'rolled_back' ? capturedBeforePhases(open.write.steps) : [];
       return ended;
     } finally {

@@ -25,7 +25,7 @@ interface How {
   /** In phases: no charge stands before it. */
   isBefore?: boolean;
   options?: object;
-  body?: (fail: Fail, defer: Defer) => unknown;
+  body?: (fail: Fail, defer: Defer, tx: Tx) => unknown;
 }
 
 /** Each call makes an engine of its own. The effect is written under the key; in phases a charge stands before it. */
@@ -37,14 +37,14 @@ function operationOf(
   if (way === 'plain') {
     return operation.handler(async ({ tx, key, fail, defer }) => {
       await effect(tx, key);
-      return (await body(fail, defer)) as string;
+      return (await body(fail, defer, tx)) as string;
     });
   }
   return operation.phases(async ({ foreign, atomic, key, fail, defer }) => {
     if (!isBefore) await foreign('charge', provider.call(key));
     return (await atomic('paid', async (tx) => {
       await effect(tx, key);
-      return await body(fail, defer);
+      return await body(fail, defer, tx);
     })) as string;
   });
 }
@@ -245,6 +245,9 @@ const NO = () => {
   throw new Error('no');
 };
 
+const mugAgain = (tx: Tx) =>
+  tx.product.create({ data: { sku: 'mug', name: '', description: '', priceCents: 1, stock: 1 } });
+
 /** Where each code comes from. Of `routes` none reaches a key: their words are looked at alone. */
 const FROM: Record<Code, 'routes' | Partial<Record<Way, (way: Way) => Promise<Told>>>> = both({
   validation: (way) => call(operationOf(way, { options: { schema: anything.refine(() => false) } })),
@@ -299,6 +302,7 @@ const FROM: Record<Code, 'routes' | Partial<Record<Way, (way: Way) => Promise<To
   failed: (way) => call(operationOf(way, { body: (fail) => fail('no') })),
   deferred: (way) => call(operationOf(way, { isBefore: true, body: (_, defer) => defer('busy') })),
   not_kept: { plain: (way) => call(operationOf(way, { options: { keep: () => false } })) },
+  already_exists: (way) => call(operationOf(way, { isBefore: true, body: (_, __, tx) => mugAgain(tx) })),
   unavailable: {
     plain: (way) => call(operationOf(way), { signal: AbortSignal.abort() }),
     phased: async () => {

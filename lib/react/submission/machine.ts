@@ -128,7 +128,7 @@ export function applyOutcome<R>(state: State<R>, outcome: Outcome<R>): State<R> 
     // The first submission is not over, or it was for other values: its answer is to be asked for.
     if (/^(in_|ou|payload_m)/.test(code)) return startCheck(known, 'shown');
     const isTransient = /^(unav|int|ra|de)/.test(code);
-    const isFinal = /^(fa|key_a|result_u|al)/.test(code);
+    const isFinal = /^(fa|key_a|result_u)|y_d/.test(code);
     if (isTransient || (state.doubt && !isFinal)) return becomeUnknown(known, { notice });
   }
   const nextKey = nextKeyAfter(outcome, state.attempt <= 1);

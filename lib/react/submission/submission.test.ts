@@ -284,6 +284,22 @@ describe('a submission', () => {
     ]);
   });
 
+  it('B4 sends nothing by itself where a value is taken, and then the same key with another one', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    action.mockResolvedValueOnce(refuse('already_exists', { executed: false, nextKey: 'k2' }));
+    const submission = begin(action);
+    await submission.submit(new FormData());
+    expect(submission.state()).toMatchObject({ status: 'hasErrored', key: 'k1', doubt: false });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(action).toHaveBeenCalledTimes(1);
+    await submission.submit(new FormData());
+    expect(submission.state().status).toBe('hasSucceeded');
+    expect(sent(action)).toEqual([
+      ['k1', '1'],
+      ['k1', '2'],
+    ]);
+  });
+
   it('loads the page again, once, when another deployment has taken over', async () => {
     const stale = Object.assign(new Error('Server Action "x" was not found'), { name: 'UnrecognizedActionError' });
     const action = vi.fn<SubmitAction<string>>().mockRejectedValue(stale);

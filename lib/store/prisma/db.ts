@@ -5,7 +5,7 @@ import { seen } from './ambient/ambient-client.ts';
 import { outside, runInContext } from './async-context.ts';
 import { isWholeClient, type PrismaClientLike, primaryOf, type RawQueries } from './client.ts';
 import { ClientPool } from './client-pool.ts';
-import { isMissingSchema, isOutage, outageError, serverMessage, sqlState } from './errors.ts';
+import { isMissingSchema, isOutage, outageError, serverMessage, sqlState, violatedConstraint } from './errors.ts';
 import { runInteractiveTransaction } from './interactive-transaction.ts';
 import { explainSchemaError, readSchema } from './keys/schema.ts';
 import { runOwnTransaction } from './own-transaction.ts';
@@ -147,6 +147,11 @@ export class Db {
   /** The reason why a handler is never proven to be rolled back: it is not seen where each query of the client goes. */
   get whyUnproven(): ConfigurationError | undefined {
     return seen(this.#client).whyUnproven;
+  }
+
+  /** See `Store.violatedConstraint`. */
+  violatedConstraint(error: unknown): string | undefined {
+    return violatedConstraint(error, (table) => this.#names.isKits(table));
   }
 
   /** For statements of the kit's on a client, or in a transaction, of the caller's. Its errors are the caller's, too. */

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { driverError, isOutage, isUnavailable } from './errors.ts';
+import { CodedError } from '../../core/errors.ts';
+import { driverError, isOutage, isUnavailable, violatedConstraint } from './errors.ts';
+import { TableNames } from './tables.ts';
 import { classify } from './transaction-plan.ts';
 
 const provesRollback = (error: unknown) => classify(error, 'commit').kind === 'rolled_back';
@@ -81,5 +83,46 @@ describe('a failure of the socket', () => {
     const ofPrisma = Object.assign(new Error(code), { name: 'PrismaClientKnownRequestError', code });
     expect(isUnavailable(ofPrisma)).toBe(true);
     for (const error of [raw(code), ofPrisma]) expect(provesRollback(error)).toBe(false);
+  });
+});
+
+describe('the unique constraint that was violated', () => {
+  const names = new TableNames({}, { idempotency_keys: 'request_keys' });
+  const violated = (error: unknown) => violatedConstraint(error, (table) => names.isKits(table));
+  /** As a query of a model has it, by what the adapter says of the constraint. */
+  const unique = (said: object) => {
+    const cause = { originalCode: '23505', kind: 'UniqueConstraintViolation', ...said };
+    const meta = { modelName: 'User', driverAdapterError: { name: 'DriverAdapterError', cause } };
+    return Object.assign(new Error('Unique constraint failed'), { code: 'P2002', meta });
+  };
+
+  test.each<[string, object, string]>([
+    ['by its name', { constraint: { index: 'users_email_key' }, table: 'users' }, 'users_email_key'],
+    ['by its columns', { constraint: { fields: ['team', 'email'] }, table: 'users' }, 'users(team, email)'],
+    ['by its columns alone', { constraint: { fields: ['email'] } }, 'unnamed(email)'],
+    ['of a table that the kit has under another name', { constraint: { index: 'a' }, table: 'idempotency_keys' }, 'a'],
+    ['of a name that begins alike', { constraint: { index: 'a' }, table: 'request_keystones' }, 'a'],
+  ])('%s', (_, said, name) => {
+    expect(violated(unique(said))).toBe(name);
+  });
+
+  test.each<[string, object]>([
+    ['a table', { constraint: { index: 'a' }, table: 'outbox_events' }],
+    ['one with a name of its own', { constraint: { index: 'a' }, table: 'request_keys' }],
+    ['a partition of it', { constraint: { index: 'a' }, table: 'request_keys_2026_11' }],
+    ['an index, where the adapter knows no table', { constraint: { index: 'inbox_events_pkey' } }],
+  ])('S8 of the kit it is none of theirs: %s', (_, said) => {
+    expect(violated(unique(said))).toBeUndefined();
+  });
+
+  test('also at COMMIT, and in what it was wrapped in, but for an error of the kit, whose word it is', () => {
+    const answer = { ...said('ERROR', '23505', 'duplicate key'), constraint: 'late_id_key', table: 'late' };
+    const late = driverError(Object.assign(new Error(answer.message), answer));
+    const wrapped = (cause: unknown) => new Error('wrapped', { cause });
+    expect([late, wrapped(late), wrapped(wrapped(late))].map(violated)).toEqual(Array(3).fill('late_id_key'));
+    const ofTheKit = new CodedError('unavailable', 'A later run goes on.', { cause: late });
+    for (const other of [ofTheKit, wrapped(ofTheKit), new Error('none'), null, 'none']) {
+      expect(violated(other)).toBeUndefined();
+    }
   });
 });

@@ -13,6 +13,9 @@ interface Cause {
   originalMessage?: unknown;
   kind?: unknown;
   severity?: unknown;
+  /** Of a unique violation. Some versions of the adapter know the columns alone. */
+  constraint?: { index?: string; fields?: readonly string[] } | undefined;
+  table?: string | undefined;
 }
 
 /** Errors as `pg` gives them, of statements in transactions of the kit's own. Those of other connections prove nothing here. */
@@ -70,10 +73,7 @@ export const isStalePreparedStatement = isOfState('26000', '42P05', '0A000');
 
 /** The error of the server or the socket: as `pg` gives it, or in the form of Prisma's adapter, by itself or inside one of Prisma's. */
 function driverCause(error: unknown): Cause | undefined {
-  if (serverErrors.has(error as object)) {
-    const { code, severity } = error as { code: string; severity: string };
-    return { originalCode: code, severity };
-  }
+  if (serverErrors.has(error as object)) return driverError(error).cause;
   const { meta, cause, name } = (error ?? {}) as Shape;
   return meta?.driverAdapterError?.cause ?? (name === 'DriverAdapterError' ? cause : undefined);
 }
@@ -133,6 +133,27 @@ export function isOutage(error: unknown): boolean {
   return isUnavailable(error) || (typeof code === 'string' && typeof syscall === 'string');
 }
 
+const isUniqueViolation = isOfState('23505');
+/** How far a violation is looked for in what a handler has wrapped it in. */
+const MAX_CAUSES = 3;
+
+/**
+ * Names the unique constraint of the app's own that a query has violated; by table and columns where nobody knows its name.
+ * Undefined for any other error, of the kit too, and where the constraint is the kit's.
+ *
+ * @param isKits tells of the name of a table whether it is one of the kit's
+ */
+export function violatedConstraint(error: unknown, isKits: (table: string) => boolean, depth = 1): string | undefined {
+  if (!(error instanceof Error) || error instanceof IdempotencyError) return undefined;
+  if (!isUniqueViolation(error)) {
+    return depth < MAX_CAUSES ? violatedConstraint(error.cause, isKits, depth + 1) : undefined;
+  }
+  const { constraint: { index, fields } = {}, table } = driverCause(error) ?? {};
+  // An index is called after its table as a rule.
+  if (isKits(table ?? index ?? '')) return undefined;
+  return index ?? `${table ?? 'unnamed'}${fields ? `(${fields.join(', ')})` : ''}`;
+}
+
 /** Tells whether the transaction may not write: a standby, perhaps after a failover, or `default_transaction_read_only`. */
 export const isReadOnly = isOfState('25006');
 
@@ -157,7 +178,7 @@ export function outageError(error: unknown, afterMs: number): StoreUnavailableEr
 /** The error of a statement that was sent without Prisma, in the shape that PrismaPg gives it: it is read in one place. */
 class DriverError extends Error {
   override readonly name = 'DriverAdapterError';
-  override readonly cause: { originalCode?: string; severity?: string; kind: string };
+  override readonly cause: Cause;
 
   constructor(message: string, cause: DriverError['cause']) {
     super(message);
@@ -165,8 +186,16 @@ class DriverError extends Error {
   }
 }
 
+interface Answer {
+  severity: string;
+  code: string;
+  message: string;
+  constraint?: string | undefined;
+  table?: string | undefined;
+}
+
 /** Tells whether it came over the wire, and is not the connection's end. A pooler words the end of its own in such a way, too. */
-export function isAnswer(error: unknown): error is object & { severity: string; code: string; message: string } {
+export function isAnswer(error: unknown): error is Answer {
   const { severity, code } = (error ?? {}) as { severity?: unknown; code?: unknown };
   return typeof severity === 'string' && typeof code === 'string';
 }
@@ -179,6 +208,7 @@ export function driverError(error: unknown): DriverError {
   if (!isAnswer(error)) {
     return new DriverError(String((error as { message?: unknown } | null)?.message), { kind: 'ConnectionClosed' });
   }
-  const { code, severity, message } = error;
-  return new DriverError(message, { originalCode: code, severity, kind: 'postgres' });
+  const { code, severity, message, constraint: index, table } = error;
+  const constraint = index === undefined ? index : { index };
+  return new DriverError(message, { originalCode: code, severity, kind: 'postgres', constraint, table });
 }

@@ -136,7 +136,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
 };
 
 /** They ask nothing, or ask in a transaction of the caller's. */
-const ASK_NOTHING = ['until', 'isUnavailable', 'recordEvidence'];
+const ASK_NOTHING = ['until', 'isUnavailable', 'violatedConstraint', 'recordEvidence'];
 
 describe('A3 no question to a database that has gone silent waits without an end', () => {
   const storeUntil = (client: TestDatabase['client'], over: number) => storeOf(client).until(over);

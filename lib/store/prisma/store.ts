@@ -50,6 +50,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
   return {
     until: (deadline) => storeOn(db.until(deadline), progress),
     isUnavailable,
+    violatedConstraint: (error) => db.violatedConstraint(error),
 
     ...asking({ ...leaseQuestions, ...stepQuestions, ...actQuestions }),
     ...asking({ recordVerdict, countOpen, tallies, databaseFacts }),

@@ -118,6 +118,11 @@ export class TableNames {
     return this.#renamer.rename;
   }
 
+  /** Tells whether it is the name of a table of the kit's, or of a part of one: a server names the partition, or the shard. */
+  isKits(table: string): boolean {
+    return TABLES.some((own) => `${table}_`.startsWith(`${this.#given[own] ?? own}_`));
+  }
+
   text(text: string): string {
     return this.#rename?.(text) ?? text;
   }
