@@ -23,6 +23,38 @@ test.describe('one intent, one order', () => {
   });
 });
 
+test('two more browsers have the cart open, under keys of their own: each shows the first one’s order', async ({
+  page,
+  context,
+  browser,
+  network,
+  shop,
+}) => {
+  await shop.checkout();
+  const storageState = await context.storageState();
+  const open = async (fields: typeof ADA) => {
+    const there = await browser.newContext({ storageState, baseURL: network.url });
+    const tab = await there.newPage();
+    await tab.goto(page.url());
+    for (const [label, value] of Object.entries(fields)) await tab.getByLabel(label, { exact: true }).fill(value);
+    return tab;
+  };
+  const same = await open(ADA);
+  const edited = await open({ ...ADA, City: 'Paris' });
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  await same.getByRole('button', { name: 'Place order' }).click();
+  await same.waitForURL(page.url());
+  await edited.getByRole('button', { name: 'Place order' }).click();
+  await expect(edited.getByText('This order is already placed')).toBeVisible();
+  await expect(edited.getByRole('link', { name: 'View the order' })).toHaveAttribute(
+    'href',
+    new URL(page.url()).pathname,
+  );
+  expectCounted(await shop.gained()).toEqual(ONE);
+  for (const tab of [same, edited]) await tab.context().close();
+});
+
 test('a validation error keeps what was typed and consumes no key', async ({ page, shop }) => {
   await shop.checkout();
   await page.getByLabel('Email').fill('not an address');

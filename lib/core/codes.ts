@@ -145,7 +145,7 @@ export const ADVICE = {
     status: 422,
     retry: 'never',
     message: 'This form was already sent with other values, so these were not used.',
-    detail: 'The idempotency key was first sent with other content, so this request was not executed.',
+    detail: 'This was first sent with other content, so this request was not executed.',
     telemetry: { level: 'warn', counter: 'mismatch', tallied: 'mismatch' },
   },
   in_flight: {

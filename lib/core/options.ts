@@ -40,11 +40,12 @@ export function returned<T>(
   throw new ConfigurationError(`${callback} has returned what it cannot mean.`, { existing, expected });
 }
 
-const isAdmission = (said: unknown) => said === true || (Number.isFinite(said) && Number(said) >= 0);
-
-/** Reads what a callback says that admits: true, or how many milliseconds to wait. Errors as of `returned`. */
-export const admission = (callback: string, said: unknown) =>
-  returned<true | number>(callback, said, isAdmission, 'true, or milliseconds');
+/** Reads what a callback says that admits: true, how many milliseconds to wait, or one of `words`. Errors as of `returned`. */
+export function admission<Word extends string = never>(callback: string, said: unknown, ...words: Word[]) {
+  const isAdmission = (it: unknown) =>
+    it === true || words.includes(it as Word) || (Number.isFinite(it) && Number(it) >= 0);
+  return returned<true | number | Word>(callback, said, isAdmission, ['true', 'milliseconds', ...words].join(', or '));
+}
 
 /** One name that was given where a list of names is expected is a list of one. */
 export function listOf(given: string | readonly string[] | undefined): readonly string[] | undefined {

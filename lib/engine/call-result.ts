@@ -21,7 +21,7 @@ import { responseOf } from './response.ts';
  */
 export type FlightResult =
   | (ExecutionResult & { afterCommit?: readonly AfterCommit[] })
-  | { kind: 'not_admitted'; retryAfterMs: number }
+  | { kind: 'not_admitted'; says: number | 'unauthorized' }
   /** In phases: what was finished stands, and the key can go on from there. `isBeforeCalls`: no foreign call can have been done. */
   | { kind: 'suspended'; error: unknown; isBeforeCalls?: boolean };
 
@@ -118,6 +118,16 @@ export function executedByRow({ state, result }: Pick<KeyRow, 'state' | 'result'
   if (state === 'abandoned') return executedBy('tombstone');
   const refusal = state === 'failed' ? readAnswer(result) : undefined;
   return refusal ? ((refusal as RefusalAnswer).executed ?? executedBy('answer')) : executedBy('none');
+}
+
+/**
+ * Tells whether a settled row still holds its thing: not where it was refused and nothing was done, or nobody knows and a person
+ * has said that it failed. The database frees the thing by the same rule.
+ */
+export function holdsThing(row: Pick<KeyRow, 'state' | 'result'>): boolean {
+  const executed = executedByRow(row);
+  if (executed !== 'unknown' || row.state !== 'failed') return executed !== false;
+  return (readAnswer(row.result) as Partial<RefusalAnswer> | undefined)?.reason !== 'marked_failed';
 }
 
 /** The stored answer of a key, or undefined where there is none that can be read. */

@@ -1,6 +1,7 @@
 import { ADVICE, type Code } from '../core/codes.ts';
 import { isProduction } from '../core/environment.ts';
 import { CodedError, isSetUpWrongly } from '../core/errors.ts';
+import { isSettled } from '../core/key-state.ts';
 import { executedBy, type Proof, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import { type Awaitable, proceed } from '../core/wait.ts';
@@ -11,6 +12,7 @@ import {
   comparePayload,
   executedByRow,
   type FlightResult,
+  holdsThing,
   mayReplay,
   presentAnswer,
   RETRY_AFTER_MS,
@@ -55,8 +57,11 @@ export function answerFrom<Tx, T>(call: Call<Tx>, ended: FlightResult): Awaitabl
     case 'expired':
       // Too old to be claimed; but a claim that was made in time and is still running decides (K3).
       return refuseWithoutRow(call, refuse('key_expired', keysOf(call)));
-    case 'not_admitted':
-      return refuseCall(call, 'rate_limited', { executed: executedBy(call.proof), retryAfterMs: ended.retryAfterMs });
+    case 'not_admitted': {
+      const executed = executedBy(call.proof);
+      if (ended.says === 'unauthorized') return refuseCall(call, 'unauthorized', { executed });
+      return refuseCall(call, 'rate_limited', { executed, retryAfterMs: ended.says });
+    }
     case 'suspended':
       // A completer goes on from what was finished, so nothing is known of the effect yet.
       return refusalFromError(ended.error, { ...whereOf(call, 'none', 'phases'), isBeforeCalls: ended.isBeforeCalls });
@@ -82,18 +87,48 @@ export async function refuseWithoutRow<Tx, T>(call: Call<Tx>, outcome: Refusal):
 /** A committed row decides: the same payload is replayed, another one is refused. To who may no longer see it, nothing is told. */
 export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
   call.proof = 'none'; // the row is there, whatever the caller says of a first attempt
-  // Of somebody else's key for one thing nothing is told anyway.
-  const isForeign = isOfOtherKey(row, call.id) && !isTheirs(row, call.who);
-  const may = isForeign || mayReplay(call.engine, call.definition, { ...call.id, key: row.key }, call.deadline);
+  if (!isOfOtherKey(row, call.id)) return tellIfAllowed(row, call);
+  // What is told now may be lost on its way: then the status of the caller's own key names the one to ask about.
+  const noted = isTheirs(row, call.who)
+    ? recordOnce(followed, row, call, (store) => store.recordFollower(row, call.id))
+    : undefined;
+  return proceed(noted, () => refuseByHolder<Tx, T>(row, call) ?? tellIfAllowed<Tx, T>(row, call));
+}
+
+function tellIfAllowed<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
+  const may = mayReplay(call.engine, call.definition, { ...call.id, key: row.key }, call.deadline);
   return proceed(may, (isAllowed) => (isAllowed ? tellRow<Tx, T>(row, call) : refuseCall(call, 'unauthorized')));
 }
 
+/**
+ * The outcome by the row of another key, which holds this call's thing, where it is no answer to whoever asks. It names the
+ * caller's own key, and of somebody else's row no more than that there is one.
+ */
+function refuseByHolder<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | undefined {
+  const isOwn = isTheirs(row, call.who);
+  if (isSettled(row.state) && holdsThing(row)) {
+    return isOwn || call.definition.options.shareAnswer ? undefined : refuseAlreadyDone(row, call);
+  }
+  if (row.state === 'unknown' && isOwn) {
+    return { ...refuseCall<Tx, T>(call, 'outcome_unknown', { retryAfterMs: RETRY_AFTER_MS }), row };
+  }
+  // It runs; or its thing has become free since it was found.
+  return refuseInFlight(call);
+}
+
+function refuseAlreadyDone<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
+  return refuseCall(call, 'already_done', { executed: executedByRow(row) });
+}
+
+/** Tells it under the key that the answer is of; somebody else's, which is shared, under the caller's own. */
 function tellRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
-  if (isOfOtherKey(row, call.id)) return answerByHolder(row, call);
+  const isOwn = isTheirs(row, call.who);
   const verdict = comparePayload(row, call, call.engine.config.secrets);
-  if (verdict === 'different') return recordMismatch(row, call);
+  if (verdict === 'different') return isOwn ? recordMismatch(row, call) : refuseAlreadyDone(row, call);
   if (verdict === 'unreadable') return { outcome: refuseUnreadable(keysOf(call)), row };
-  return Object.assign(replayFor<Tx, T>(row, call), { row });
+  const run = replayFor<Tx, T>(row, call);
+  if (!isOwn) run.outcome.key = call.id.key;
+  return Object.assign(run, { row });
 }
 
 function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
@@ -103,42 +138,31 @@ function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
   return run;
 }
 
-/**
- * The outcome by the row of another key, which holds this call's thing. It is another intent, so payloads are not compared.
- * A refusal names the caller's own key, which may be sent again. Of somebody else's row nothing is told but that there is one.
- */
-function answerByHolder<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
-  const isOwn = isTheirs(row, call.who);
-  if (row.state === 'succeeded') {
-    if (!isOwn) return refuseCall(call, 'already_done', { executed: executedBy('answer') });
-    const run = replayFor<Tx, T>(row, call);
-    return { ...run, outcome: run.outcome.ok ? run.outcome : { ...run.outcome, ...keysOf(call) }, row };
-  }
-  if (row.state === 'unknown' && isOwn) {
-    return { ...refuseCall<Tx, T>(call, 'outcome_unknown', { retryAfterMs: RETRY_AFTER_MS }), row };
-  }
-  // It runs; or it was refused since it was found, and the thing is free.
-  return refuseInFlight(call);
-}
-
-/** The rows whose mismatch this process has recorded: all that joined one flight are given the same one. */
-const recorded = new WeakSet<KeyRow>();
+/** The rows of which this process has recorded it: all that joined one flight are given the same one. */
+const [followed, mismatched] = [new WeakSet<KeyRow>(), new WeakSet<KeyRow>()];
 
 async function recordMismatch<Tx, T>(row: KeyRow, call: Call<Tx>): Promise<Run<T>> {
-  const { config } = call.engine;
-  const mismatch = { ...refuseCall<Tx, T>(call, 'payload_mismatch', { executed: executedByRow(row) }), row };
-  // Once, for that needs a connection, which those who wait for each other in this process do not take.
-  if (recorded.has(row)) return mismatch;
-  recorded.add(row);
   const fingerprint = Buffer.from(call.fingerprint.hash).toString('hex', 0, 6);
-  await storeFor(call)
-    .recordEvent(call.id, { type: 'payload_mismatch', actor: 'client', detail: { fingerprint } })
-    // It is for the admin's eyes; the answer is known without it.
-    .catch((error) => {
-      recorded.delete(row);
-      config.onError(error, { ...pointOf(call), during: 'database' });
-    });
-  return mismatch;
+  const event = { type: 'payload_mismatch', actor: 'client', detail: { fingerprint } } as const;
+  await recordOnce(mismatched, row, call, (store) => store.recordEvent(row, event));
+  const { key } = row;
+  return { outcome: refuse('payload_mismatch', { executed: executedByRow(row), key, nextKey: call.nextKey }), row };
+}
+
+/** Writes down what has come about a row. The answer is known without it. */
+async function recordOnce<Tx>(
+  recorded: WeakSet<KeyRow>,
+  row: KeyRow,
+  call: Call<Tx>,
+  write: (store: Store<Tx>) => Promise<void>,
+): Promise<void> {
+  // Once, for that needs a connection, which those who wait for each other in this process do not take.
+  if (recorded.has(row)) return;
+  recorded.add(row);
+  await write(storeFor(call)).catch((error) => {
+    recorded.delete(row);
+    call.engine.config.onError(error, { ...pointOf(call), during: 'database' });
+  });
 }
 
 async function runAll<Tx>(afterCommit: readonly AfterCommit[], call: Call<Tx>): Promise<void> {

@@ -69,10 +69,11 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
   /** Names of fields whose values are never sent back; added to those whose name looks secret. */
   sensitive?: string | readonly string[];
   /**
-   * Asked for a new key only, before a transaction begins: a rate limit, a quota. Replays are free.
-   * `true` admits; a number refuses with `rate_limited` and says how many milliseconds to wait.
+   * Asked for a new key only, before a transaction begins, and before anything is told of its thing (`oncePer`): a rate limit, a
+   * quota, a right. Replays of the key are free. `true` admits; a number refuses with `rate_limited` and says how many
+   * milliseconds to wait; `'unauthorized'` refuses with that. Nothing is stored.
    */
-  admit?: (request: Admission<OutputOf<S>>) => Promise<true | number> | true | number;
+  admit?: (request: Admission<OutputOf<S>>) => Awaitable<true | number | 'unauthorized'>;
   /**
    * Asked before a stored answer is given to whoever asks for it: by a retry, on the status route, where a fence comes too late. False:
    * `unauthorized`, and nothing of the answer. For what a principal may see today and not tomorrow, such as a company that they have
@@ -80,15 +81,18 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    */
   mayReplay?: (asked: { scope: Scope; key: string }) => Promise<boolean> | boolean;
   /**
-   * Names the thing that it does once for: this cart, this invoice. A second key for the same thing executes nothing. It gets
-   * the first one's answer (`replayed: true`, with the `key` of the first), and `in_flight` while that runs; where the first
-   * was somebody else's, `already_done` without its answer. A refusal and a rollback free the thing.
+   * Names the thing that it does once for: this cart, this invoice; undefined: none. A second key for the same thing executes
+   * nothing. With the same values it gets the first one's answer (`replayed: true`, with the `key` of the first), with others
+   * `payload_mismatch` with that key, and `in_flight` while the first runs. Where that was somebody else's: `already_done`,
+   * without its answer. A refusal and a rollback free the thing.
    *
    * Once per tenant and operation, whoever asks: for what each person does once, put the principal into the name
-   * (`` `${scope.principal} ${input.poll}` ``). 1 to 255 characters, else a ConfigurationError; the same for the same input,
-   * always. Needs version 4 of the kit's tables.
+   * (`` `${scope.principal} ${input.poll}` ``). Whoever may name a thing learns that it is done: see to it by `admit`. 1 to 255
+   * characters, else a ConfigurationError; the same for the same input, always. Needs version 4 of the kit's tables.
    */
-  oncePer?: (request: { input: OutputOf<S>; scope: Scope }) => string;
+  oncePer?: (request: { input: OutputOf<S>; scope: Scope }) => string | undefined;
+  /** The answer about a thing is for everybody who sends the same values, and not for its own person alone. Default false. */
+  shareAnswer?: boolean;
   /**
    * How long a thing is held at least, in milliseconds: the row of its key is kept for so long, and with it the answer.
    * Default: the retention.
@@ -144,6 +148,7 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
   mayReplay: true,
   oncePer: true,
   onceForMs: true,
+  shareAnswer: true,
   schemaVersion: true,
   keep: true,
   upcasts: true,

@@ -205,8 +205,9 @@ function mustCheckFirst<Tx>({ definition, request }: Call<Tx>): boolean {
 }
 
 /**
- * Looks for a row before a transaction begins (O2, O3), of the key or of another key that holds its thing. It decides nothing
- * when it finds none: the claim does. Nor does it when it finds one of phases that can go on.
+ * Looks for a row before a transaction begins (O2, O3). The key's own comes first. Whoever has none is to be admitted before
+ * they are told of another key that holds the thing. It decides nothing when it finds none: the claim does. Nor does it when it
+ * finds one of phases that can go on.
  */
 async function findRowOrAdmit<Tx>(
   call: Call<Tx>,
@@ -215,14 +216,20 @@ async function findRowOrAdmit<Tx>(
 ): Promise<FlightResult | undefined> {
   const { definition, id } = call;
   const row = await storeFor(call).find(thing === undefined ? id : { ...id, thing });
-  if (row) return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };
-  const { admit } = definition.options;
+  const refused = row && !isOfOtherKey(row, id) ? undefined : await admit(call, input);
+  if (refused || !row) return refused;
+  return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };
+}
+
+/** Asks `admit`: returns the end of a call that it does not let in. */
+async function admit<Tx>(call: Call<Tx>, input: unknown): Promise<FlightResult | undefined> {
+  const { admit } = call.definition.options;
   if (!admit) return undefined;
   try {
     const asked = proceed(admissionOf(call, input), admit);
     const said = await beforeDeadline(asked, call.deadline);
-    const admitted = admission(`admit of ${id.operation}`, said);
-    return admitted === true ? undefined : { kind: 'not_admitted', retryAfterMs: admitted };
+    const says = admission(`admit of ${call.id.operation}`, said, 'unauthorized');
+    return says === true ? undefined : { kind: 'not_admitted', says };
   } catch (error) {
     if (!isLateCheck(error)) throw error;
     // As an end, and not thrown: a call that joined with more time than the one that started is to ask for itself.

@@ -66,21 +66,51 @@ function define(on: Kit, more: Record<string, unknown> = {}, handle?: Handle) {
 const once = (more?: Record<string, unknown>) => define(kit(database.client), more);
 
 describe('A6 the second key for a thing', () => {
-  test('A6 it executes nothing and gets the first one’s answer, whatever its payload, in this process and in others', async () => {
+  test('A6 it executes nothing and gets the first one’s answer for the same values, in this process and in others', async () => {
     const cart = freshCart();
     const keys = [freshKey(), freshKey(), freshKey()] as const;
     const order = once();
     const first = await order.execute({ key: keys[0], payload: { cart } });
     expect(first).toMatchObject({ ok: true, replayed: false, key: keys[0], data: { of: keys[0] } });
     const replay = { ok: true, replayed: true, key: keys[0], data: { of: keys[0] } };
-    expect(await order.execute({ key: keys[1], payload: { cart, note: 'edited' } })).toMatchObject(replay);
+    expect(await order.execute({ key: keys[1], payload: { cart } })).toMatchObject(replay);
     expect(await once().execute({ key: keys[2], payload: { cart }, attempt: 2 })).toMatchObject(replay);
     expectCounted(await effects(database.client, cart)).toBe(1);
     for (const key of keys.slice(1)) expectCounted(await rowsOf(database.client, key)).toEqual([]);
     expectCounted(await rowsOf(database.client, keys[0])).toMatchObject([{ thing: cart }]);
   });
 
-  test('A6 its status is that of its own key, and the first one’s says the thing', async () => {
+  test('A6 H3 with other values it is a mismatch with the first one’s key, and nothing of the answer', async () => {
+    const cart = freshCart();
+    const [one, two] = [freshKey(), freshKey()];
+    await once().execute({ key: one, payload: { cart } });
+    const told = await once().execute({ key: two, payload: { cart, note: 'edited' }, attempt: 1 });
+    expect(told).toMatchObject({ code: 'payload_mismatch', retry: 'never', executed: true, key: one });
+    expect(told).not.toHaveProperty('data');
+    expectCounted(await effects(database.client, cart)).toBe(1);
+    const events = await database.client.idempotencyEvent.findMany({ where: { key: { in: [one, two] } } });
+    expect(events.map(({ key, type }) => [key, type])).toEqual([
+      [one, 'followed'],
+      [two, 'answered_by'],
+      [one, 'payload_mismatch'],
+    ]);
+    // Under that key the form is told what counts.
+    expect(await once().status({ key: one })).toMatchObject({ state: 'succeeded', outcome: { data: { of: one } } });
+  });
+
+  test('A6 where oncePer names nothing, each key is an intent of its own', async () => {
+    const cart = freshCart();
+    const order = once({ oncePer: ({ input }: { input: { gift?: boolean } }) => (input.gift ? undefined : cart) });
+    const keys = [freshKey(), freshKey(), freshKey()] as const;
+    await order.execute({ key: keys[0], payload: { cart } });
+    for (const key of keys.slice(1)) {
+      expect(await order.execute({ key, payload: { cart, gift: true } })).toMatchObject({ replayed: false, key });
+    }
+    expectCounted(await effects(database.client, cart)).toBe(3);
+    expectCounted(await rowsOf(database.client, keys[1])).toMatchObject([{ thing: null }]);
+  });
+
+  test('A6 its status is that of its own key, and names the first one, which says the thing', async () => {
     const cart = freshCart();
     const [one, two] = [freshKey(), freshKey()];
     const order = once();
@@ -88,8 +118,25 @@ describe('A6 the second key for a thing', () => {
     await order.execute({ key: two, payload: { cart } });
     expect(await order.status({ key: one })).toMatchObject({ state: 'succeeded', thing: cart });
     const status = await order.status({ key: two });
-    expect(status).toMatchObject({ state: 'absent' });
+    expect(status).toMatchObject({ state: 'absent', by: one });
     expect(status).not.toHaveProperty('thing');
+    expect(await order.status({ key: freshKey() })).not.toHaveProperty('by');
+    // Once it has a row of its own, that one counts.
+    await order.execute({ key: two, payload: { cart: freshCart() } });
+    expect(await order.status({ key: two })).not.toHaveProperty('by');
+  });
+
+  test('A6 S5 to give its key up changes nothing of the first one', async () => {
+    const cart = freshCart();
+    const [one, two] = [freshKey(), freshKey()];
+    const order = once({ acceptKeys: 'any' });
+    await order.execute({ key: one, payload: { cart } });
+    await order.execute({ key: two, payload: { cart } });
+    const before = await rowsOf(database.client, one);
+    expect(await order.fence({ key: two })).toMatchObject({ fenced: true });
+    expect(await order.execute({ key: two, payload: { cart } })).toMatchObject({ code: 'key_abandoned' });
+    expectCounted(await rowsOf(database.client, one)).toEqual(before);
+    expect(await order.execute({ key: freshKey(), payload: { cart } })).toMatchObject({ replayed: true, key: one });
   });
 
   test('A6 its key can be sent for another thing afterwards, and then for no other', async () => {
@@ -120,14 +167,35 @@ describe('A6 the second key for a thing', () => {
     expect(await order.execute({ key: refused, payload: { cart, refuse: true } })).toMatchObject({ code: 'failed' });
   });
 
-  test('O3 its replay is free: `admit` is asked for what executes alone', async () => {
+  test('O3 X1 `admit` is asked before it is told of the thing, and not again for a key that has its answer', async () => {
     const cart = freshCart();
     const asked: string[] = [];
     const order = once({ admit: ({ key }: { key: string }) => asked.push(key) > 0 });
-    const first = freshKey();
-    await order.execute({ key: first, payload: { cart } });
-    expect(await order.execute({ key: freshKey(), payload: { cart } })).toMatchObject({ replayed: true, key: first });
-    expect(asked).toEqual([first]);
+    const [one, two] = [freshKey(), freshKey()];
+    await order.execute({ key: one, payload: { cart } });
+    expect(await order.execute({ key: two, payload: { cart } })).toMatchObject({ replayed: true, key: one });
+    await order.execute({ key: one, payload: { cart }, attempt: 2 });
+    expect(asked).toEqual([one, two]);
+  });
+
+  test('O3 X1 whom `admit` calls unauthorized learns nothing of the thing, and nothing is stored', async () => {
+    const cart = freshCart();
+    let says: true | 'unauthorized' = 'unauthorized';
+    const order = once({ admit: async () => says });
+    const refused = { code: 'unauthorized', retry: 'same-key', executed: false };
+    const [key, other] = [freshKey(), freshKey()];
+    const call = { key, payload: { cart }, attempt: 1 };
+    expect(await order.execute(call)).toMatchObject({ ...refused, key });
+    expectCounted(await rowsOf(database.client, key)).toEqual([]);
+    says = true;
+    expect(await order.execute(call)).toMatchObject({ ok: true, replayed: false });
+    says = 'unauthorized';
+    for (const note of ['', 'edited']) {
+      const told = await order.execute({ ...call, key: other, payload: note ? { cart, note } : { cart } });
+      expect(told).toMatchObject({ ...refused, key: other });
+      expect(JSON.stringify(told)).not.toContain(key);
+    }
+    expect(await order.execute({ ...call, attempt: 2 })).toMatchObject({ ok: true, replayed: true });
   });
 
   test('K5 A6 onceForMs keeps the row, and less than the retention changes nothing', async () => {
@@ -146,10 +214,10 @@ describe('A6 the second key for a thing', () => {
     await once().execute({ key: first, payload: { cart } });
     const newer = once({ schemaVersion: 2, naturallyIdempotent: true });
     const other = freshKey();
-    expect(await newer.execute({ key: other, payload: { cart, to: 'elsewhere' } })).toMatchObject({
+    expect(await newer.execute({ key: other, payload: { cart } })).toMatchObject({
       code: 'result_unreadable',
       executed: true,
-      key: other,
+      key: first,
     });
     expectCounted(await effects(database.client, cart)).toBe(1);
     expect(await newer.execute({ key: first, payload: { cart } })).toMatchObject({ ok: true, key: first });
@@ -169,6 +237,7 @@ describe('X1 A6 whose answer it is', () => {
     const told = await as(BOB).execute({ key, payload: { cart } });
     expect(told).toMatchObject({ ok: false, code: 'already_done', retry: 'never', executed: true, key });
     expect(JSON.stringify(told)).not.toContain(first);
+    expect(await as(BOB).status({ key })).not.toHaveProperty('by');
     expectCounted(await effects(database.client, cart)).toBe(1);
     // Another company has carts of its own.
     expect(await as({ ...BOB, tenant: 'other' }).execute({ key, payload: { cart } })).toMatchObject({
@@ -176,16 +245,37 @@ describe('X1 A6 whose answer it is', () => {
     });
   });
 
+  test('X1 A6 with shareAnswer everybody gets it for the same values, under a key of their own', async () => {
+    const cart = freshCart();
+    const shared = (who: Principal) =>
+      define(kit(database.client, { scope: () => who, secret: [SECRET] }), { shareAnswer: true });
+    const [first, key] = [freshKey(), freshKey()];
+    await shared(ANN).execute({ key: first, payload: { cart } });
+    const told = await shared(BOB).execute({ key, payload: { cart } });
+    expect(told).toMatchObject({ ok: true, replayed: true, key, data: { of: first } });
+    const edited = await shared(BOB).execute({ key, payload: { cart, note: 'edited' } });
+    expect(edited).toMatchObject({ code: 'already_done', executed: true, key });
+    expect(JSON.stringify(edited)).not.toContain(first);
+    expect(await shared(ANN).execute({ key, payload: { cart, note: 'edited' } })).toMatchObject({
+      code: 'payload_mismatch',
+      key: first,
+    });
+    expectCounted(await effects(database.client, cart)).toBe(1);
+  });
+
   test('K2 X1 under an alias it is the caller’s own; once they have signed out it is not', async () => {
     const cart = freshCart();
     const anonymous: Principal = { tenant: 'acme', principal: 'anon-1' };
     const first = await as(anonymous).execute({ key: freshKey(), payload: { cart } });
     const signedIn = as({ ...ANN, aliases: ['anon-1'] });
-    expect(await signedIn.execute({ key: freshKey(), payload: { cart } })).toMatchObject({
+    const key = freshKey();
+    expect(await signedIn.execute({ key, payload: { cart } })).toMatchObject({
       ok: true,
       replayed: true,
       key: first.key,
     });
+    expect(await signedIn.status({ key })).toMatchObject({ state: 'absent', by: first.key });
+    expect(await as(anonymous).status({ key })).not.toHaveProperty('by');
     const own = freshCart();
     await signedIn.execute({ key: freshKey(), payload: { cart: own } });
     const told = await as(anonymous).execute({ key: freshKey(), payload: { cart: own } });
@@ -195,7 +285,7 @@ describe('X1 A6 whose answer it is', () => {
   test('X1 two calls of one key, by the person and under an alias, are each told by their own names', async () => {
     const cart = freshCart();
     await as(BOB).execute({ key: freshKey(), payload: { cart } });
-    const engine = kit(database.client, { scope: () => null });
+    const engine = kit(database.client, { scope: () => null, secret: [SECRET] });
     const order = define(engine);
     const key = freshKey();
     const calls = [ANN, { ...ANN, aliases: ['bob'] }].map((scope) => order.execute({ key, scope, payload: { cart } }));
@@ -275,7 +365,8 @@ describe('C3 A6 while the first key runs', () => {
     expect(await watch.waiting()).toBe(1);
     held.end.open('commit');
     await there;
-    for (const call of calls) expect(await call).toMatchObject({ ok: true, replayed: true, key: first });
+    const replay = { ok: true, replayed: true, key: first };
+    expect(await Promise.all(calls)).toMatchObject([replay, replay, { code: 'payload_mismatch', key: first }]);
   });
 
   test('C2 A6 with another thing a call that follows the second key is not answered for that one', async () => {
@@ -338,7 +429,8 @@ describe('a thing that is none', () => {
     ['too long', 'x'.repeat(256)],
     ['with NUL', 'a\0b'],
     ['ill-formed', 'a\ud800'],
-    ['no string', undefined],
+    ['no string', null],
+    ['a promise', Promise.resolve('cart')],
   ])('%s is a ConfigurationError, and nothing is executed', async (_, thing) => {
     const key = freshKey();
     const order = once({ oncePer: () => thing });
@@ -353,9 +445,10 @@ describe('a thing that is none', () => {
   test('255 characters fit, however many bytes they are', async () => {
     const thing = '🛒'.repeat(255);
     const order = once({ oncePer: () => thing });
-    const first = await order.execute({ key: freshKey(), payload: { cart: freshCart() } });
+    const payload = { cart: freshCart() };
+    const first = await order.execute({ key: freshKey(), payload });
     expect(first).toMatchObject({ ok: true, replayed: false });
-    expect(await order.execute({ key: freshKey(), payload: { cart: freshCart() } })).toMatchObject({
+    expect(await order.execute({ key: freshKey(), payload })).toMatchObject({
       replayed: true,
       key: first.key,
     });

@@ -37,6 +37,8 @@ export interface KeyStatus<T> {
   retryAfterMs?: number;
   /** The thing that it is done once for, where it holds one: see `oncePer`. */
   thing?: string;
+  /** Of an absent key: the caller's key by which it was answered, because that one holds the thing. Ask about that one. */
+  by?: string;
   nextKey: string;
 }
 
@@ -59,7 +61,15 @@ export async function statusOf<Tx, T>(
   if (engine.flights.find(opened.id)) return describe(opened, 'in_progress');
   const probed = await opened.store.probe(opened.id);
   if (probed.kind === 'existing') return await describeFound(opened, probed.row);
-  return describe(opened, probed.kind === 'locked' ? 'in_progress' : 'absent');
+  return probed.kind === 'locked' ? describe(opened, 'in_progress') : await describeAbsent(opened);
+}
+
+async function describeAbsent<Tx, T>(opened: OpenedKey<Tx>): Promise<KeyStatus<T>> {
+  const absent = describe<T>(opened, 'absent');
+  if (!opened.definition.options.oncePer) return absent;
+  const events = await opened.store.events(opened.id);
+  const by = events.findLast(({ type }) => type === 'answered_by')?.detail?.key;
+  return by === undefined ? absent : { ...absent, by };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { OperationOptions } from './definition.ts';
 const MAX_LENGTH = 255;
 
 /**
- * The thing that an operation does once for, by its `oncePer`; undefined where it names none.
+ * The thing that an operation does once for, by its `oncePer`; undefined where it names none, for this input or at all.
  *
  * @throws ConfigurationError for what is no name of a thing; and what `oncePer` throws
  */
@@ -16,6 +16,7 @@ export function thingOfInput<Tx>(
 ): string | undefined {
   if (!oncePer) return undefined;
   const thing: unknown = oncePer({ input: input as never, scope: { tenant, principal, operation } });
+  if (thing === undefined) return undefined;
   assertStorableName(thing, MAX_LENGTH, `oncePer of ${operation} has named no thing that can be stored.`);
   return thing;
 }

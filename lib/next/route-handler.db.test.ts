@@ -602,7 +602,7 @@ describe('the key', () => {
     expect(done).toMatchObject({
       code: 'payload_mismatch',
       executed: true,
-      detail: 'The idempotency key was first sent with other content, so this request was not executed.',
+      detail: 'This was first sent with other content, so this request was not executed.',
     });
   });
 

@@ -31,6 +31,22 @@ export function readsContract<Tx>(harness: Suite<Tx>): void {
     });
   });
 
+  test('A6 a key that another one has answered is noted with both, once, and with no more than a hundred', async () => {
+    const { store } = harness();
+    const [holder, follower] = [claimOf(), claimOf({ principal: 'alias' })];
+    const toldOf = async (id: Claim) =>
+      (await store.events(id)).map(({ type, actor, detail }) => [type, actor, detail]);
+    for (let n = 0; n < 2; n++) await store.recordFollower(holder, follower);
+    const { principal, key } = follower;
+    expect(await toldOf(holder)).toEqual([['followed', 'client', { principal, key }]]);
+    expect(await toldOf(follower)).toEqual([['answered_by', 'client', { key: holder.key }]]);
+    for (let n = 1; n < 100; n++) await store.recordFollower(holder, claimOf());
+    const late = claimOf();
+    await store.recordFollower(holder, late);
+    expect((await store.events(holder)).length).toBe(100);
+    expect(await store.events(late)).toEqual([]);
+  });
+
   describe('list and count', () => {
     /** Rows of an operation that no other test uses, oldest first. */
     async function rows(operation: string) {

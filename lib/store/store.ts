@@ -84,6 +84,9 @@ export interface Store<Tx> extends Leases<Tx>, Oversight {
   /** Records what machines noted about a key outside its ordinary way; each kind of event once per key and actor. */
   recordEvent(id: KeyId, event: Omit<KeyEvent, 'at'>): Promise<void>;
 
+  /** Notes, with both, that a key of the same tenant and operation was answered by another one, which holds its thing. */
+  recordFollower(holder: KeyId, follower: Pick<KeyId, 'principal' | 'key'>): Promise<void>;
+
   /** The records of a key, by machines and by people, oldest first. */
   events(id: KeyId): Promise<KeyEvent[]>;
 
@@ -162,6 +165,8 @@ export interface KeyEvent {
   type:
     | 'fenced'
     | 'payload_mismatch'
+    | 'followed'
+    | 'answered_by'
     | 'unknown'
     | 'resolved'
     | 'needs_attention'

@@ -47,6 +47,8 @@ export const PAGE_CONTEXT = {
     import { createIdempotency } from 'oncekit';
     import { prisma } from '@/lib/prisma';
     export const idempotency = createIdempotency({ prisma, secret: [], scope: async () => null });`,
+  'lib/carts.ts': `
+    export declare const cartOf: (id: string, principal: string) => Promise<{ sku: string; quantity: number } | null>;`,
   'lib/orders.ts': `
     import { z } from 'zod';
     import { idempotency } from '@/lib/idempotency';

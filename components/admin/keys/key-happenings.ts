@@ -13,6 +13,8 @@ export interface Happening {
 const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
   fenced: ['Given up for good', 'muted'],
   payload_mismatch: ['Sent again with another payload, refused', 'warn'],
+  followed: ['Another key came for the same thing, and was told of this one', 'info'],
+  answered_by: ['Answered by another key, which held the thing', 'info'],
   unknown: ['The outcome of a foreign call could not be learned', 'warn'],
   resolved: ['The outcome of a foreign call was found', 'good'],
   needs_attention: ['A person is asked to look', 'warn'],

@@ -36,7 +36,15 @@ function shop(
   options: Partial<Options> = {},
   how: Partial<Call> = {},
   on = database.client,
-  { onOrder, ...more }: { onOrder?: (tx: Tx) => Promise<void>; onceForMs?: number } = {},
+  {
+    onOrder,
+    ...more
+  }: {
+    onOrder?: (tx: Tx) => Promise<void>;
+    onceForMs?: number;
+    admit?: () => 'unauthorized';
+    shareAnswer?: boolean;
+  } = {},
 ) {
   const idempotency = kit(on, options);
   const checkout = idempotency
@@ -92,12 +100,13 @@ describe('A6 a second key for a thing, in phases', () => {
       expect(told).toMatchObject({ code: 'in_flight', retry: 'same-key', executed: 'unknown', key: two });
     }
     expectCounted(await rowsOf(database.client, two)).toEqual([]);
+    expect(await checkout.status({ key: two })).toMatchObject({ state: 'absent', by: one });
     expect(await checkout.status({ key: one })).toMatchObject({ state: 'in_progress', thing: cart });
     charged.open();
     const first = await there;
     expect(first).toMatchObject({ ok: true, replayed: false });
     const replay = { ...first, replayed: true, nextKey: expect.any(String) };
-    expect(await checkout.execute({ key: two, payload: { cart, note: 'edited' }, attempt: 2 })).toEqual(replay);
+    expect(await checkout.execute({ key: two, payload: { cart }, attempt: 2 })).toEqual(replay);
     await expectOnce();
     await second.$disconnect();
   });
@@ -121,7 +130,11 @@ describe('A6 a second key for a thing, in phases', () => {
     const [one, two] = [freshKey(), freshKey()];
     await leave(one);
     const { checkout } = shop();
-    const told = await checkout.execute({ key: two, payload: { cart, note: 'other words' } });
+    // With what is stored of it, whatever the second key says; and what that says then counts for nothing.
+    const mismatch = await checkout.execute({ key: two, payload: { cart, note: 'other words' } });
+    expect(mismatch).toMatchObject({ code: 'payload_mismatch', executed: true, key: one });
+    expect(mismatch).not.toHaveProperty('data');
+    const told = await checkout.execute({ key: two, payload: { cart } });
     expect(told).toMatchObject({ ok: true, replayed: true, key: one, data: { of: one } });
     expect(await rowOf(one)).toMatchObject({ state: 'succeeded', thing: cart });
     expectCounted(await rowsOf(database.client, two)).toEqual([]);
@@ -208,6 +221,34 @@ describe('A6 a second key for a thing, in phases', () => {
     const told = await bobs.execute({ key: two, payload: { cart } });
     expect(told).toMatchObject({ code: 'already_done', executed: true, retry: 'never', key: two });
     expect(JSON.stringify([running, told])).not.toContain(one);
+    await expectOnce();
+  });
+
+  test('O3 X1 whom `admit` calls unauthorized drives nothing on, and is told nothing of it', async () => {
+    const [one, two] = [freshKey(), freshKey()];
+    await leave(one);
+    const { checkout } = shop({}, {}, database.client, { admit: () => 'unauthorized' });
+    const told = await checkout.execute({ key: two, payload: { cart }, attempt: 1 });
+    expect(told).toMatchObject({ code: 'unauthorized', executed: false, key: two });
+    expect(await rowOf(one)).toMatchObject({ state: 'in_progress' });
+    // A duplicate of the first one is no new key.
+    expect(await checkout.execute({ key: one, payload: { cart } })).toMatchObject({ ok: true, key: one });
+  });
+
+  test('X1 A6 with shareAnswer nobody drives on somebody else’s, and gets its answer once there is one', async () => {
+    const [one, two] = [freshKey(), freshKey()];
+    await leave(one, { secret: [SECRET] });
+    const shared = { shareAnswer: true };
+    const bobs = shop({ secret: [SECRET], scope: () => BOB }, {}, database.client, shared).checkout;
+    expect(await bobs.execute({ key: two, payload: { cart } })).toMatchObject({ code: 'in_flight', key: two });
+    expect(await rowOf(one)).toMatchObject({ state: 'in_progress' });
+    await shop({ secret: [SECRET] }).idempotency.completeDue();
+    expect(await bobs.execute({ key: two, payload: { cart } })).toMatchObject({
+      ok: true,
+      replayed: true,
+      key: two,
+      data: { of: one },
+    });
     await expectOnce();
   });
 

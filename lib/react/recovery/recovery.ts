@@ -93,7 +93,10 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     for (let failures = 0; state().by && !signal.aborted; ) {
       await waitUntilOnline(signal);
       const { by, key } = state();
-      const answer = await askStatus<R>(settings(), key, isFence(by) ? 'DELETE' : 'GET');
+      const asked = isFence(by) ? key : firstKey(state());
+      let answer = await askStatus<R>(settings(), asked, isFence(by) ? 'DELETE' : 'GET');
+      // Another key has done what this one was for, and its row is the one that there is.
+      if (answer?.by) answer = await askStatus<R>(settings(), answer.by, 'GET');
       if (signal.aborted || state().key !== key) return;
       failures = answer ? 0 : failures + 1;
       if (answer) dispatch({ type: 'found', answer, again });
@@ -148,6 +151,11 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   }
 
   return { handlers: RECOVERY_HANDLERS, run, poll, listen, follow };
+}
+
+/** The key whose answer counts: a mismatch names another one, which has done what this key was for. */
+function firstKey<R>({ key, result }: State<R>): string {
+  return (result?.ok === false && result.code === 'payload_mismatch' && result.key) || key;
 }
 
 /** An attempt cannot be aborted, so one that is late is still out, and its end counts. */

@@ -66,6 +66,8 @@ export interface KeyAnswer<R> {
   redirect?: string | undefined;
   retryAfterMs?: number | undefined;
   nextKey?: string | undefined;
+  /** Of an absent key: the key to ask about, which has done what this one was for. */
+  by?: string | undefined;
   /** Tells a person why there is no answer about this key. */
   message?: string | undefined;
 }

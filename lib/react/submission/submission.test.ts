@@ -138,6 +138,53 @@ describe('a submission', () => {
     again.stop();
   });
 
+  it('A6 asks about the key that a mismatch names, and shows what that one has done', async () => {
+    const mismatch = refuse('payload_mismatch', { executed: true, key: 'k0', nextKey: 'k2' });
+    const action = vi.fn<SubmitAction<string>>().mockResolvedValue(mismatch);
+    statusSays({ state: 'succeeded', outcome: { ...success, key: 'k0', replayed: true, nextKey: 'k3' } });
+    const submission = begin(action);
+    void submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    expect(status.mock.calls.map(([url, { method }]) => [method, url.split('/').pop()])).toEqual([['GET', 'k0']]);
+    expect(submission.state()).toMatchObject({ status: 'hasSucceeded', recovered: true, result: { key: 'k0' } });
+    expect(records.read('checkout:1')).toMatchObject({ key: 'k1', state: 'settled' });
+    submission.dispatch({ type: 'edited' });
+    submission.dispatch({ type: 'reset' });
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3', attempt: 0 });
+    expect(sent(action)).toEqual([['k1', '1']]);
+  });
+
+  it('A6 follows a status that names the key which has done it, after an answer was lost', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
+    const before = begin(action);
+    void before.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    before.stop();
+    const first = { state: 'succeeded', outcome: { ...success, key: 'k0', replayed: true } };
+    statusSays({ state: 'absent', by: 'k0' }, first);
+    const submission = begin(action);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(status.mock.calls.map(([url]) => url.split('/').pop())).toEqual(['k1', 'k0']);
+    expect(submission.state()).toMatchObject({ status: 'hasSucceeded', recovered: true, result: { key: 'k0' } });
+    expect(records.read('checkout:1')).toMatchObject({ key: 'k1', state: 'settled' });
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
+  it('A6 gives its own key up for other values, and not the one that a mismatch names', async () => {
+    const attempt = held();
+    const submission = begin(attempt.action);
+    void submission.submit(new FormData());
+    statusSays({ state: 'absent' });
+    submission.dispatch({ type: 'edited' });
+    await vi.advanceTimersByTimeAsync(0);
+    statusSays({ state: 'absent' }, { state: 'abandoned', nextKey: 'k3' });
+    attempt.answer(refuse('payload_mismatch', { executed: true, key: 'k0', nextKey: 'k2' }));
+    await vi.advanceTimersByTimeAsync(2000);
+    const asked = status.mock.calls.map(([url, { method }]) => `${method} ${url.split('/').pop()}`);
+    expect([...new Set(asked)]).toEqual(['GET k1', 'GET k0', 'DELETE k1']);
+    expect(submission.state()).toMatchObject({ status: 'idle', key: 'k3' });
+  });
+
   it('leads a person, and nobody else, away from a key that is not theirs', async () => {
     const action = vi.fn<SubmitAction<string>>().mockRejectedValue(new TypeError('Failed to fetch'));
     const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });

@@ -91,6 +91,7 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   fence: (store) => store.fence({ ...id, mintedAt: null, windowMs: 1000, retentionMs: 1000, waitMs: 0 }),
   awaitReplication: (store, over) => store.awaitReplication(howUntil(over)),
   recordEvent: (store) => store.recordEvent(id, { type: 'wake' as never, actor: 'a', detail: null }),
+  recordFollower: (store) => store.recordFollower(id, { principal: 'ann', key: 'second' }),
   events: (store) => store.events(id),
   thingOf: (store) => store.thingOf(id),
   readSchema: (store) => store.readSchema(),

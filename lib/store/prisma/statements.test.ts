@@ -22,6 +22,7 @@ const ABOUT_MANY_KEYS: Record<string, string> = {
   'keys/operate.ts REAP_AUDIT': 'the reaper: whatever is past its retention',
   'keys/claim.ts LOOK_FOR_THING': 'a thing: whoever did it, under whatever key; it names tenant and operation',
   'keys/read.ts FIND_HOLDER': 'the same',
+  'keys/read.ts RECORD_FOLLOWER': 'the same: two keys, of which it names both',
   'keys/lost-keys.ts ENTER_WITH_THING': 'the same, in the part that looks whether the thing is free',
   'keys/list.ts 1': 'the admin view: a page of keys',
   'keys/list.ts 2': 'the admin view: a page of keys',

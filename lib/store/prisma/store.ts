@@ -12,7 +12,7 @@ import { leaseQuestions, renew } from './keys/lease.ts';
 import { type CountCache, countOpen, listQuestions, overview } from './keys/list.ts';
 import { lostKeysOn } from './keys/lost-keys.ts';
 import { actQuestions, erasePrincipal, reapAudit } from './keys/operate.ts';
-import { findDeciding, findEvents, findSteps, recordEvent, thingOf } from './keys/read.ts';
+import { findDeciding, findEvents, findSteps, recordEvent, recordFollower, thingOf } from './keys/read.ts';
 import { type Reaped, reapKeys } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
 import { stepQuestions } from './keys/steps.ts';
@@ -54,7 +54,15 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
 
     ...asking({ ...leaseQuestions, ...stepQuestions, ...actQuestions }),
     ...asking({ recordVerdict, countOpen, tallies, databaseFacts }),
-    ...asking({ probe, recordEvent, events: findEvents, steps: findSteps, announced: findAnnounced, readSchema }),
+    ...asking({
+      probe,
+      recordEvent,
+      recordFollower,
+      events: findEvents,
+      steps: findSteps,
+      announced: findAnnounced,
+      readSchema,
+    }),
     ...asking({ ...listQuestions, reapTallies, reapAudit }, BATCH),
     ...asking({ find: findDeciding, thingOf, revision: findRevision }, REPEATABLE),
     // Sent again where its answer is lost, so it may be counted twice.

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** All that may be in the package. */
 const WANTED = [
-  /^(package\.json|LICENSE|llms\.txt|(README|CHANGELOG|ARCHITECTURE|CONTRIBUTING)\.md)$/,
+  /^(package\.json|LICENSE|llms\.txt|(README|CHANGELOG|ARCHITECTURE)\.md)$/,
   /^docs\/(([a-z]+\/)?[\w-]+\.md|observability\/[\w-]+\.(yml|json))$/,
   /^dist\/([a-z-]+\/)*[a-z0-9-]+\.(js|d\.ts)$/,
   /^prisma\/(idempotency|messaging)\.prisma$/,

@@ -139,6 +139,25 @@ SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::jsonb
  WHERE NOT EXISTS (SELECT FROM idempotency_events
                     WHERE ${IS_KEY} AND type = $5 AND actor = $6 AND ($5 <> 'call_failed' OR detail = $7::jsonb))`;
 
+/** How many keys are noted beside one that holds their thing: a client that makes up more of them must not fill the table. */
+const MOST_FOLLOWERS = 100;
+
+// On both keys, so that the reaper finds what it leaves with the other one.
+const RECORD_FOLLOWER = `
+WITH followed AS (
+  INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
+  SELECT $1::text, $2::text, $3::text, $4::text, 'followed', 'client', jsonb_build_object('principal', $5::text, 'key', $6::text)
+    FROM (SELECT count(*) AS of_all, count(*) FILTER (WHERE detail ->> 'principal' = $5 AND detail ->> 'key' = $6) AS of_this
+            FROM idempotency_events WHERE ${IS_KEY} AND type = 'followed') AS known
+   WHERE of_this = 0 AND of_all < ${MOST_FOLLOWERS}
+  RETURNING key)
+INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
+SELECT $1::text, $5::text, $3::text, $6::text, 'answered_by', 'client', jsonb_build_object('key', key) FROM followed`;
+
+export const recordFollower: Asked<Store<never>, 'recordFollower'> = async (db, holder, { principal, key }) => {
+  await db.$queryRawUnsafe(RECORD_FOLLOWER, ...keyValues(holder), principal, key);
+};
+
 // With what people did to it, which is kept apart: a timeline shows both.
 const EVENTS = `
 SELECT type, actor, detail, ${epochMs('at')} AS at

@@ -117,6 +117,21 @@ test('P5 steps and events go with their key; those of all others stay', async ()
   expect(await client.idempotencyEvent.count()).toBe(3);
 });
 
+test('A6 with a key goes what it has left with those that it has answered, and nothing else of theirs', async () => {
+  await rows('old', 'expired');
+  await rows('new', 'live');
+  const of = (key: string, principal = 'ann') => ({ tenant: 'acme', principal, operation: 'checkout', key });
+  const follower = of('second', 'alias');
+  for (const holder of ['old-1', 'new-1']) await store.recordFollower(of(holder), follower);
+  await store.recordEvent(follower, { type: 'payload_mismatch', actor: 'client', detail: { key: 'old-1' } });
+  expect(await store.reapKeys(100)).toBe(1);
+  const left = await store.events(follower);
+  expect(left.map(({ type, detail }) => [type, detail])).toEqual([
+    ['answered_by', { key: 'new-1' }],
+    ['payload_mismatch', { key: 'old-1' }],
+  ]);
+});
+
 test('K5 orders and audit records stay when their key goes', async () => {
   await rows('old', 'expired');
   const who = { tenant: 'acme', principal: 'ann' };

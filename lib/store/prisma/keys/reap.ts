@@ -36,7 +36,14 @@ steps AS (
      AND idempotency_phases.operation = reaped.operation AND idempotency_phases.key = reaped.key),
 events AS (
   DELETE FROM idempotency_events
-   WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM reaped))
+   WHERE (tenant, principal, operation, key) IN (SELECT tenant, principal, operation, key FROM reaped)
+  RETURNING tenant, operation, key, type, detail),
+followers AS (
+  DELETE FROM idempotency_events AS told
+   USING events
+   WHERE events.type = 'followed' AND told.type = 'answered_by' AND told.tenant = events.tenant
+     AND told.principal = events.detail ->> 'principal' AND told.operation = events.operation
+     AND told.key = events.detail ->> 'key' AND told.detail ->> 'key' = events.key)
 SELECT count(*)::int AS count, (SELECT date_part('epoch', max(expires_at)) FROM expired) AS reached FROM reaped`;
 
 // Claims without an answer are in no index, and are not found once they are no longer among the newest. This puts them into one.
