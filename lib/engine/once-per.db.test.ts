@@ -130,10 +130,10 @@ describe('A6 the second key for a thing', () => {
     expect(asked).toEqual([first]);
   });
 
-  test('K5 A6 onceForMs keeps the row, and less than the retention changes nothing', async () => {
-    const kept = async (onceForMs?: number) => {
+  test('K5 A6 holdFor keeps the row, and less than the retention changes nothing', async () => {
+    const kept = async (holdFor?: number) => {
       const key = freshKey();
-      await once(onceForMs === undefined ? {} : { onceForMs }).execute({ key, payload: { cart: freshCart() } });
+      await once(holdFor === undefined ? {} : { holdFor }).execute({ key, payload: { cart: freshCart() } });
       const [row] = await rowsOf(database.client, key);
       return Math.round(((row?.expiresAt.getTime() ?? 0) - (row?.claimedAt.getTime() ?? 0)) / HOUR);
     };
@@ -371,22 +371,22 @@ describe('a thing that is none', () => {
     expect(outcome).toMatchObject({ code: 'internal', executed: false });
   });
 
-  test.each([[{ onceForMs: 1000, oncePer: undefined }], [{ onceForMs: 0 }], [{ onceForMs: Number.NaN }]])(
-    'onceForMs that means nothing is refused at set-up: %j',
+  test.each([[{ holdFor: 1000, oncePer: undefined }], [{ holdFor: 0 }], [{ holdFor: Number.NaN }]])(
+    'holdFor that means nothing is refused at set-up: %j',
     (more) => {
-      expect(() => once(more)).toThrow(/onceForMs of order cannot be used/);
+      expect(() => once(more)).toThrow(/holdFor of order cannot be used/);
     },
   );
 
-  test('onceForMs of more than 100 years is refused at set-up; of 100 years it is stored', async () => {
+  test('holdFor of more than 100 years is refused at set-up; of 100 years it is stored', async () => {
     const century = 100 * 365 * 24 * HOUR;
-    for (const onceForMs of [century + 1, Number.MAX_SAFE_INTEGER]) {
-      expect(() => once({ onceForMs })).toThrow(
-        expect.objectContaining({ existing: onceForMs, expected: expect.stringContaining('100 years') }),
+    for (const holdFor of [century + 1, Number.MAX_SAFE_INTEGER]) {
+      expect(() => once({ holdFor })).toThrow(
+        expect.objectContaining({ existing: holdFor, expected: expect.stringContaining('100 years') }),
       );
     }
     const key = freshKey();
-    const order = once({ onceForMs: century });
+    const order = once({ holdFor: century });
     expect(await order.execute({ key, payload: { cart: freshCart() } })).toMatchObject({ ok: true, replayed: false });
     const [row] = await rowsOf(database.client, key);
     expect(row?.expiresAt.getTime()).toBeGreaterThan(Date.now() + century - HOUR);

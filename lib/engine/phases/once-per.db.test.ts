@@ -36,7 +36,7 @@ function shop(
   options: Partial<Options> = {},
   how: Partial<Call> = {},
   on = database.client,
-  { onOrder, ...more }: { onOrder?: (tx: Tx) => Promise<void>; onceForMs?: number } = {},
+  { onOrder, ...more }: { onOrder?: (tx: Tx) => Promise<void>; holdFor?: number } = {},
 ) {
   const idempotency = kit(on, options);
   const checkout = idempotency
@@ -267,7 +267,7 @@ describe('C4 A6 a first phase that conflicts', () => {
 
 describe('A6 a lost key that is entered', () => {
   const nothing = () => false;
-  const month = { onceForMs: 30 * 24 * HOUR };
+  const month = { holdFor: 30 * 24 * HOUR };
   const named = (key: string) => ({ ...ANN, operation: 'pay', key });
 
   /** It was done, nobody can be asked about it, and a person knows its result. */
@@ -293,7 +293,7 @@ describe('A6 a lost key that is entered', () => {
     expectCounted(provider.sends).toBe(sends);
     const row = await rowOf(one);
     expect(row).toMatchObject({ thing: cart });
-    expect((row?.expiresAt.getTime() ?? 0) - (row?.claimedAt.getTime() ?? 0)).toBeCloseTo(month.onceForMs, -5);
+    expect((row?.expiresAt.getTime() ?? 0) - (row?.claimedAt.getTime() ?? 0)).toBeCloseTo(month.holdFor, -5);
   });
 
   test('A6 without its payload nobody knows its thing, which another key may do once more', async () => {
