@@ -140,6 +140,40 @@ describe('A6 the second key for a thing', () => {
     expect([await kept(), await kept(1000), await kept(30 * 24 * HOUR)]).toEqual([25, 25, 720]);
   });
 
+  describe('A6 X3 held for ever, once its key is gone', () => {
+    const forever = { holdFor: 'forever' };
+    async function doneForEver(): Promise<{ cart: string; first: string }> {
+      const [cart, first] = [freshCart(), freshKey()];
+      expect(await once(forever).execute({ key: first, payload: { cart } })).toMatchObject({ ok: true });
+      await database.client.idempotencyKey.deleteMany({ where: { key: first } });
+      return { cart, first };
+    }
+
+    test.each([
+      ['claimed at once', { attempt: 1 }, {}],
+      ['looked for before', { attempt: 2 }, {}],
+      ['before it is admitted', { attempt: 1 }, { admit: () => 1000 }],
+    ] as const)('A6 X3 it is already_done for everybody, without data: %s', async (_, request, options) => {
+      const { cart, first } = await doneForEver();
+      const order = once({ ...forever, ...options });
+      for (const key of [freshKey(), first]) {
+        const told = await order.execute({ key, payload: { cart }, ...request });
+        expect(told).toMatchObject({ ok: false, code: 'already_done', executed: true, retry: 'never', key });
+        expect(told).not.toHaveProperty('data');
+        expectCounted(await rowsOf(database.client, key)).toEqual([]);
+      }
+      expectCounted(await effects(database.client, cart)).toBe(1);
+    });
+
+    test('A6 C2 a call with other values that has joined it tries by itself, for it may name another thing', async () => {
+      const { cart } = await doneForEver();
+      const [key, other, order] = [freshKey(), freshCart(), once(forever)];
+      const told = await Promise.all([cart, other].map((each) => order.execute({ key, payload: { cart: each } })));
+      expect(told).toMatchObject([{ code: 'already_done' }, { ok: true, replayed: false }]);
+      expectCounted(await effects(database.client, other)).toBe(1);
+    });
+  });
+
   test('R3 an answer that cannot be read is not made again by another key, also where that would do no harm', async () => {
     const cart = freshCart();
     const first = freshKey();
@@ -371,12 +405,15 @@ describe('a thing that is none', () => {
     expect(outcome).toMatchObject({ code: 'internal', executed: false });
   });
 
-  test.each([[{ holdFor: 1000, oncePer: undefined }], [{ holdFor: 0 }], [{ holdFor: Number.NaN }]])(
-    'holdFor that means nothing is refused at set-up: %j',
-    (more) => {
-      expect(() => once(more)).toThrow(/holdFor of order cannot be used/);
-    },
-  );
+  test.each([
+    [{ holdFor: 1000, oncePer: undefined }],
+    [{ holdFor: 'forever', oncePer: undefined }],
+    [{ holdFor: 0 }],
+    [{ holdFor: Number.NaN }],
+    [{ holdFor: '1000' }],
+  ])('holdFor that means nothing is refused at set-up: %j', (more) => {
+    expect(() => once(more)).toThrow(/holdFor of order cannot be used/);
+  });
 
   test('holdFor of more than 100 years is refused at set-up; of 100 years it is stored', async () => {
     const century = 100 * 365 * 24 * HOUR;

@@ -36,7 +36,7 @@ function shop(
   options: Partial<Options> = {},
   how: Partial<Call> = {},
   on = database.client,
-  { onOrder, ...more }: { onOrder?: (tx: Tx) => Promise<void>; holdFor?: number } = {},
+  { onOrder, ...more }: { onOrder?: (tx: Tx) => Promise<void>; holdFor?: number | 'forever' } = {},
 ) {
   const idempotency = kit(on, options);
   const checkout = idempotency
@@ -211,9 +211,13 @@ describe('A6 a second key for a thing, in phases', () => {
     await expectOnce();
   });
 
-  test('A6 an executor whose deploy no longer says oncePer still frees the thing with its refusal', async () => {
-    const one = freshKey();
+  test.each([
+    ['still frees the thing with a refusal of which nothing was done', ['declined'], false],
+    ['still holds it with one that says that something was done', [], true],
+  ] as const)('A6 an executor whose deploy no longer says oncePer %s', async (_, faults, isHeld) => {
+    const [one, two] = [freshKey(), freshKey()];
     await leave(one);
+    provider.faults = [...faults];
     const newer = kit(database.client);
     newer.operation({ name: 'pay', schema: anything }).phases(async ({ atomic, foreign, fail }) => {
       await atomic('order_created', async () => {});
@@ -221,7 +225,26 @@ describe('A6 a second key for a thing, in phases', () => {
       fail('gone');
     });
     await newer.completeDue();
-    expect(await rowOf(one)).toMatchObject({ state: 'failed', thing: null });
+    expect(await rowOf(one)).toMatchObject({ state: 'failed', thing: isHeld ? cart : null });
+    await database.client.auditRecord.deleteMany({ where: { action: `${cart}:order` } });
+    const told = await shop().checkout.execute({ key: two, payload: { cart } });
+    expect(told).toMatchObject(isHeld ? { ok: false } : { ok: true, replayed: false });
+    expectCounted(provider.count(cart)).toBe(1);
+  });
+
+  test('A6 X3 held for ever, it is already_done for everybody once its key is gone, and nothing is sent', async () => {
+    const [one, two] = [freshKey(), freshKey()];
+    const { checkout } = shop({}, {}, database.client, { holdFor: 'forever' });
+    expect(await checkout.execute({ key: one, payload: { cart } })).toMatchObject({ ok: true, replayed: false });
+    await lose(one);
+    const { sends } = provider;
+    const later = shop({}, {}, database.client, { holdFor: 'forever' }).checkout;
+    for (const key of [one, two]) {
+      const told = await later.execute({ key, payload: { cart } });
+      expect(told).toMatchObject({ code: 'already_done', executed: true, retry: 'never', key });
+    }
+    expectCounted(provider.sends).toBe(sends);
+    await expectOnce();
   });
 });
 

@@ -141,8 +141,9 @@ const SAMPLED = 30_000;
 const isOf = (tenant: string) => `(${tenant}::text IS NULL OR tenant = ${tenant})`;
 
 const ABOUT = `
-SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_class.oid)::float8 AS bytes, open.*,
-       prevented.*
+SELECT greatest(reltuples, 0)::float8 AS expected, open.*, prevented.*,
+       (pg_total_relation_size(pg_class.oid)
+        + (SELECT coalesce(sum(pg_total_relation_size(relid)), 0) FROM pg_partition_tree(pg_class.oid)))::float8 AS bytes
   FROM pg_class,
        (SELECT count(*) FILTER (WHERE state = 'in_progress')::float8 AS in_progress,
                count(*) FILTER (WHERE state = 'unknown')::float8 AS unknown,
