@@ -365,7 +365,7 @@ const BROKEN: Broken[] = [
     of: 'all tables in another schema',
     breaks: runs(
       'CREATE SCHEMA shop',
-      ...['keys', 'phases', 'events', 'tallies', 'audit'].map(
+      ...['keys', 'phases', 'events', 'tallies', 'audit', 'things'].map(
         (name) => `ALTER TABLE idempotency_${name} SET SCHEMA shop`,
       ),
     ),
