@@ -27,17 +27,13 @@ export function thingTicketOf({ tenant, operation }: Pick<KeyId, 'tenant' | 'ope
   return hash('sha256', lengthPrefixed('', tenant, operation, thing), 'buffer').readBigInt64BE();
 }
 
-/**
- * Writes that the key of parameters 1 to 4 holds a thing. The setting says to the
- * database's trigger that this is done, and ends with the transaction.
- */
-export const holdThing = ([thing, isForever]: Held, { from = '', onConflict = '' } = {}) => `
-  INSERT INTO idempotency_things (tenant, principal, operation, key, thing, is_forever)
-  SELECT $1, $2, $3, $4, ${thing}, ${isForever}::boolean ${from}${onConflict}
-  RETURNING set_config('oncekit.thing', 'held', true)`;
+/** Says to the database's trigger that a statement of the kit's writes the thing beside its key. It ends with the transaction. */
+const SET_HELD = `set_config('oncekit.thing', 'held', true)`;
 
-const ON_CONFLICT_THING = `
-  ON CONFLICT (thing, operation, tenant) DO NOTHING`;
+/** Writes that the key of parameters 1 to 4 holds a thing, `how` it is told. */
+export const holdThing = ([thing, isForever]: Held, how = '') => `
+  INSERT INTO idempotency_things (tenant, principal, operation, key, thing, is_forever)
+  SELECT $1, $2, $3, $4, ${thing}, ${isForever}::boolean${how}`;
 
 /** The parameters of a thing: its name, and whether it is held for ever. */
 type Held = readonly [thing: string, isForever: string];
@@ -132,7 +128,15 @@ type ClaimParts = Partial<Record<'before' | 'from' | 'returning', string>> & { t
 const claim = (drawn: string, { before = '', from = '', returning = '', thing, lease = NO_LEASE }: ClaimParts) => {
   const mayClaim = `WHERE ${drawn}
    AND ${inWindow('$9', '$10')}`;
-  const held = thing && holdThing(thing, { from: `${from} ${mayClaim}`, onConflict: ON_CONFLICT_THING });
+  const held =
+    thing &&
+    holdThing(
+      thing,
+      `
+  ${from} ${mayClaim}
+  ON CONFLICT (thing, operation, tenant) DO NOTHING
+  RETURNING ${SET_HELD}`,
+    );
   return `${before}${held ? `${before ? ',' : '\nWITH'} held AS (${held})` : ''}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, expires_at, trace_parent${lease.columns}${thing ? ', thing' : ''})
@@ -172,8 +176,8 @@ const CLAIM_THING_AT_ONCE = claim(tryBoth('$12', '$17'), { thing: ['$15', '$16']
  * would be missed, and the handler run beside its effect. The setting says to the completion that it is still the same
  * transaction, and ends with it.
  */
-const draw = (drawn: string) => `
-SELECT set_config('${TICKET}', CASE WHEN ${drawn} THEN 'drawn' ELSE '' END, true)`;
+const draw = (drawn: string, besides = '') => `
+SELECT set_config('${TICKET}', CASE WHEN ${drawn} THEN 'drawn' ELSE '' END, true)${besides}`;
 const look = (thing = '') => `
 SELECT current_setting('${TICKET}') = 'drawn'
        AND NOT EXISTS (SELECT FROM idempotency_keys WHERE ${IS_KEY})${
@@ -189,7 +193,7 @@ SELECT current_setting('${TICKET}') = 'drawn'
 const DRAW = draw('pg_try_advisory_xact_lock($1::bigint)');
 const LOOK = look();
 
-const DRAW_BOTH = draw(tryBoth('$1', '$2'));
+const DRAW_BOTH = draw(tryBoth('$1', '$2'), `, ${SET_HELD}`);
 const LOOK_FOR_THING = look('$8');
 
 /**

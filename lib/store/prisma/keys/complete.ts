@@ -30,9 +30,9 @@ const write = (thing?: string, held = '') => `${held}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, settled_at, expires_at, trace_parent, result,
                               fencing_token${thing ? ', thing' : ''})
-${thing ? 'SELECT ' : 'VALUES ('}$1, $2, $3, $4, $5, $6::bytea, $7::smallint, $8, $9::int, $10::timestamptz, $11::timestamptz,
+VALUES ($1, $2, $3, $4, $5, $6::bytea, $7::smallint, $8, $9::int, $10::timestamptz, $11::timestamptz,
         greatest(clock_timestamp(), $11::timestamptz), $12::timestamptz, $13, $14,
-        CASE WHEN current_setting('${TICKET}', true) = 'drawn' THEN '${FIRST_TOKEN}' ELSE 'no ticket' END::int${thing ? `, ${thing} FROM held` : ')'}
+        CASE WHEN current_setting('${TICKET}', true) = 'drawn' THEN '${FIRST_TOKEN}' ELSE 'no ticket' END::int${thing ? `, ${thing}` : ''})
 RETURNING ${epochMs('settled_at')} AS "settledAtMs"`;
 
 const WRITE = write();

@@ -79,7 +79,7 @@ const ENTER_WITH_THING = enter({
   mayEnter: ` AND ($12::text IS NOT NULL OR ${IS_FREE})`,
   entered: 'thing',
   held: `
-held AS (${holdThing(['thing', '$17'], { from: 'FROM entered WHERE thing IS NOT NULL' })}),`,
+held AS (${holdThing(['thing', '$17'], ' FROM entered WHERE thing IS NOT NULL')}),`,
 });
 
 const enterLost: Asked<LostKeys<never>, 'enterLost'> = async (db, lost, by) => {
