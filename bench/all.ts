@@ -22,6 +22,7 @@ import { roundTrips } from './round-trips.ts';
 import { route } from './route.ts';
 import { sameKey } from './same-key.ts';
 import { scale } from './scale.ts';
+import { things } from './things.ts';
 import { wide } from './wide.ts';
 
 const benchmarks: Record<string, () => Promise<Report>> = {
@@ -43,6 +44,7 @@ const benchmarks: Record<string, () => Promise<Report>> = {
   admin,
   phases,
   'paid-checkout': paidCheckout,
+  things,
 };
 
 /** The settings that the figures hold for. `fsync off` makes COMMIT cheap, for the floors as well: the kit's share then shows most. */

@@ -18,7 +18,9 @@ export async function first(): Promise<Report> {
   const { client, url, drop } = await testDatabase({ max: POOL });
   const plain = plainClient(url);
   const [kit, raw, fallback] = [orderOf(client), rawOrderOf(client), orderOf(plain)];
-  const begun = orderOf(client, undefined, ({ scope }) => ({ settings: { 'app.tenant': scope.tenant } }));
+  const begun = orderOf(client, undefined, {
+    begin: ({ scope }) => ({ settings: { 'app.tenant': scope.tenant } }),
+  });
   const runs = {
     floor: (n: number) => bare(plain, n),
     kit: (n: number) => kit({ key: randomUUID(), n }),

@@ -23,7 +23,9 @@ export function orderRow(n: number) {
   };
 }
 
-export type Begin = NonNullable<Parameters<typeof createIdempotency>[0]['begin']>;
+type Begin = NonNullable<Parameters<typeof createIdempotency>[0]['begin']>;
+/** Options of the operation besides. */
+type More = { begin?: Begin; oncePer?: () => string };
 
 /** What a handler does, and the bare transaction beside it. */
 export type Business = (tx: Transaction, n: number) => Promise<{ id: string }>;
@@ -71,15 +73,15 @@ export async function obvious(client: Client, n: number) {
 }
 
 /** The same with the kit. Each call sets it up anew, as a process that knows no key yet. */
-export function orderOperation(prisma: Client, business = inTurn(1), begin?: Begin) {
-  return createIdempotency({ prisma, secret: SECRET, poolSize: POOL, scope: () => who, begin })
-    .operation({ name: 'order', schema: orderInput })
+export function orderOperation(prisma: Client, business = inTurn(1), more: More = {}) {
+  return createIdempotency({ prisma, secret: SECRET, poolSize: POOL, scope: () => who })
+    .operation({ name: 'order', schema: orderInput, ...more })
     .handler(async ({ input, tx }) => await business(tx, input.n));
 }
 
 /** Its execution; throws where there is no success to be measured. */
-export function orderOf(client: Client, business?: Business, begin?: Begin) {
-  return executing(orderOperation(client, business, begin));
+export function orderOf(client: Client, business?: Business, more?: More) {
+  return executing(orderOperation(client, business, more));
 }
 
 function executing(operation: Pick<ReturnType<typeof orderOperation>, 'execute'>) {

@@ -158,8 +158,8 @@ export const ADVICE = {
   already_done: {
     status: 409,
     retry: 'never',
-    message: 'This has been done already, by somebody else. There is no need to send it again.',
-    detail: 'This was done already, under the idempotency key of another caller.',
+    message: 'This has been done already. There is no need to send it again.',
+    detail: 'This was done already, under another idempotency key.',
     telemetry: { level: 'info', counter: 'conflict', tallied: 'replayed' },
   },
   outcome_unknown: {

@@ -50,6 +50,8 @@ export function answerFrom<Tx, T>(call: Call<Tx>, ended: FlightResult): Awaitabl
     case 'committed':
     case 'existing':
       return answerByRow(ended.row, call);
+    case 'thing_done':
+      return refuseCall(call, 'already_done', { executed: executedBy('answer') });
     case 'locked':
       return refuseInFlight(call);
     case 'early':

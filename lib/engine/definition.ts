@@ -88,16 +88,16 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    *
    * Once per tenant and operation, whoever asks: for what each person does once, put the principal into the name
    * (`` `${scope.principal} ${input.poll}` ``). Whoever may name a thing learns that it is done: see to it by `admit`. 1 to 255
-   * characters, else a ConfigurationError; the same for the same input, always. Needs version 4 of the kit's tables.
+   * characters, else a ConfigurationError; the same for the same input, always. Needs version 6 of the kit's tables.
    */
   oncePer?: (request: { input: OutputOf<S>; scope: Scope }) => string | undefined;
   /** The answer about a thing is for everybody who sends the same values, and not for its own person alone. Default false. */
   shareAnswer?: boolean;
   /**
    * How long a thing is held at least, in milliseconds: the row of its key is kept for so long, and with it the answer.
-   * Default: the retention.
+   * `'forever'`: for ever, also when that row is gone; who comes then gets `already_done`. Default: the retention.
    */
-  onceForMs?: number;
+  holdFor?: number | 'forever';
   /**
    * Says whether an answer is kept, and given to every retry. It is asked before COMMIT, in each try, of all answers but a redirect
    * and a decline of a foreign call, and of none behind a call that may have been done. False: everything rolls back, the answer is
@@ -147,8 +147,8 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
   admit: true,
   mayReplay: true,
   oncePer: true,
-  onceForMs: true,
   shareAnswer: true,
+  holdFor: true,
   schemaVersion: true,
   keep: true,
   upcasts: true,
@@ -162,7 +162,7 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
 
 /** @throws ConfigurationError for a name that fits no URL, an option that is none, a limit that is none, and a schema that is none */
 export function assertOperation<Tx>(
-  options: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'schema' | 'maxItems' | 'oncePer' | 'onceForMs'>,
+  options: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'schema' | 'maxItems' | OncePer>,
 ): void {
   const { name, schema, maxItems = MAX_ITEMS } = options;
   if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(name)) {
@@ -189,18 +189,29 @@ export function assertOperation<Tx>(
 
 const MAX_YEARS = 100;
 /** An end that the database and JavaScript can both write as a date. */
-const MAX_ONCE_FOR_MS = MAX_YEARS * 365 * 86_400_000;
+const MAX_HOLD_MS = MAX_YEARS * 365 * 86_400_000;
 
-/** @throws ConfigurationError for a time that is none, or that is about no thing */
+type OncePer = 'oncePer' | 'shareAnswer' | 'holdFor';
+
+/** @throws ConfigurationError for a time that is none, and for what is about no thing */
 function assertOncePer<Tx>({
   name,
   oncePer,
-  onceForMs,
-}: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'oncePer' | 'onceForMs'>): void {
-  if (onceForMs === undefined || (oncePer && onceForMs > 0 && onceForMs <= MAX_ONCE_FOR_MS)) return;
-  throw new ConfigurationError(`onceForMs of ${name} cannot be used.`, {
-    existing: oncePer ? onceForMs : 'onceForMs without oncePer',
-    expected: `a number of milliseconds, at most ${MAX_ONCE_FOR_MS} (${MAX_YEARS} years), and an oncePer that says for what`,
+  shareAnswer,
+  holdFor,
+}: Pick<OperationOptions<StandardSchema, Tx>, 'name' | OncePer>): void {
+  if (shareAnswer !== undefined && !oncePer) {
+    throw new ConfigurationError(`shareAnswer of ${name} is about no thing.`, {
+      existing: 'shareAnswer without oncePer',
+      expected: 'an oncePer that says for what',
+    });
+  }
+  if (holdFor === undefined) return;
+  const isTime = typeof holdFor === 'number' && holdFor > 0 && holdFor <= MAX_HOLD_MS;
+  if (oncePer && (isTime || holdFor === 'forever')) return;
+  throw new ConfigurationError(`holdFor of ${name} cannot be used.`, {
+    existing: oncePer ? holdFor : 'holdFor without oncePer',
+    expected: `a number of milliseconds, at most ${MAX_HOLD_MS} (${MAX_YEARS} years), or 'forever', and an oncePer that says for what`,
   });
 }
 

@@ -30,9 +30,10 @@ export async function ensureReplicated<Tx>(where: Durable<Tx>): Promise<void> {
   await engine.store.awaitReplication(withinTime(definition.options, deadline));
 }
 
-/** The same of a row that was found: in doubt where that is not known. */
+/** The same of a row that was found, or a thing that is done: in doubt where that is not known. */
 export async function confirmReplicated<Tx>(where: Durable<Tx>, ended: FlightResult): Promise<FlightResult> {
-  if (ended.kind !== 'existing' || !isSettled(ended.row.state)) return ended;
+  const isDone = ended.kind === 'thing_done' || (ended.kind === 'existing' && isSettled(ended.row.state));
+  if (!isDone) return ended;
   try {
     await ensureReplicated(where);
     return ended;

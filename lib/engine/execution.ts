@@ -148,8 +148,8 @@ async function joinFlight<Tx, T>(call: Call<Tx>, flight: Flight, waitMs: number)
   const ended = await flight.join(waitMs, { untilRow: differs });
   if (!ended) return flight.hasRow && differs ? refuseCall(call, 'payload_mismatch') : refuseInFlight(call);
   // The flight has left no row, for it was rolled back, or met the key that holds its thing. Another payload may fare otherwise.
-  if (differs && (ended.kind === 'rolled_back' || ('row' in ended && isOfOtherKey(ended.row, call.id))))
-    return undefined;
+  const isOfThing = ended.kind === 'thing_done' || ('row' in ended && isOfOtherKey(ended.row, call.id));
+  if (differs && (ended.kind === 'rolled_back' || isOfThing)) return undefined;
   return mayDoBetter(call, flight, ended) ? undefined : await answerFrom<Tx, T>(call, ended);
 }
 
@@ -215,10 +215,11 @@ async function findRowOrAdmit<Tx>(
   thing: string | undefined,
 ): Promise<FlightResult | undefined> {
   const { definition, id } = call;
-  const row = await storeFor(call).find(thing === undefined ? id : { ...id, thing });
+  const found = await storeFor(call).findObstacle({ ...id, thing });
+  const row = found?.kind === 'existing' ? found.row : undefined;
   const refused = row && !isOfOtherKey(row, id) ? undefined : await admit(call, input);
-  if (refused || !row) return refused;
-  return definition.phases && !isSettled(row.state) ? undefined : { kind: 'existing', row };
+  if (refused) return refused;
+  return row && definition.phases && !isSettled(row.state) ? undefined : found;
 }
 
 /** Asks `admit`: returns the end of a call that it does not let in. */

@@ -198,14 +198,48 @@ describe('A6 the second key for a thing', () => {
     expect(await order.execute({ ...call, attempt: 2 })).toMatchObject({ ok: true, replayed: true });
   });
 
-  test('K5 A6 onceForMs keeps the row, and less than the retention changes nothing', async () => {
-    const kept = async (onceForMs?: number) => {
+  test('K5 A6 holdFor keeps the row, and less than the retention changes nothing', async () => {
+    const kept = async (holdFor?: number) => {
       const key = freshKey();
-      await once(onceForMs === undefined ? {} : { onceForMs }).execute({ key, payload: { cart: freshCart() } });
+      await once(holdFor === undefined ? {} : { holdFor }).execute({ key, payload: { cart: freshCart() } });
       const [row] = await rowsOf(database.client, key);
       return Math.round(((row?.expiresAt.getTime() ?? 0) - (row?.claimedAt.getTime() ?? 0)) / HOUR);
     };
     expect([await kept(), await kept(1000), await kept(30 * 24 * HOUR)]).toEqual([25, 25, 720]);
+  });
+
+  describe('A6 X3 held for ever, once its key is gone', () => {
+    const forever = { holdFor: 'forever' };
+    async function doneForEver(): Promise<{ cart: string; first: string }> {
+      const [cart, first] = [freshCart(), freshKey()];
+      expect(await once(forever).execute({ key: first, payload: { cart } })).toMatchObject({ ok: true });
+      await database.client.idempotencyKey.deleteMany({ where: { key: first } });
+      return { cart, first };
+    }
+
+    test.each([
+      ['claimed at once', { attempt: 1 }, {}],
+      ['looked for before', { attempt: 2 }, {}],
+      ['before it is admitted', { attempt: 1 }, { admit: () => 1000 }],
+    ] as const)('A6 X3 it is already_done for everybody, without data: %s', async (_, request, options) => {
+      const { cart, first } = await doneForEver();
+      const order = once({ ...forever, ...options });
+      for (const key of [freshKey(), first]) {
+        const told = await order.execute({ key, payload: { cart }, ...request });
+        expect(told).toMatchObject({ ok: false, code: 'already_done', executed: true, retry: 'never', key });
+        expect(told).not.toHaveProperty('data');
+        expectCounted(await rowsOf(database.client, key)).toEqual([]);
+      }
+      expectCounted(await effects(database.client, cart)).toBe(1);
+    });
+
+    test('A6 C2 a call with other values that has joined it tries by itself, for it may name another thing', async () => {
+      const { cart } = await doneForEver();
+      const [key, other, order] = [freshKey(), freshCart(), once(forever)];
+      const told = await Promise.all([cart, other].map((each) => order.execute({ key, payload: { cart: each } })));
+      expect(told).toMatchObject([{ code: 'already_done' }, { ok: true, replayed: false }]);
+      expectCounted(await effects(database.client, other)).toBe(1);
+    });
   });
 
   test('R3 an answer that cannot be read is not made again by another key, also where that would do no harm', async () => {
@@ -454,6 +488,10 @@ describe('a thing that is none', () => {
     });
   });
 
+  test('shareAnswer without oncePer is refused at set-up', () => {
+    expect(() => once({ shareAnswer: true, oncePer: undefined })).toThrow(/shareAnswer of order is about no thing/);
+  });
+
   test('what oncePer throws executes nothing', async () => {
     const order = once({
       oncePer: () => {
@@ -464,22 +502,25 @@ describe('a thing that is none', () => {
     expect(outcome).toMatchObject({ code: 'internal', executed: false });
   });
 
-  test.each([[{ onceForMs: 1000, oncePer: undefined }], [{ onceForMs: 0 }], [{ onceForMs: Number.NaN }]])(
-    'onceForMs that means nothing is refused at set-up: %j',
-    (more) => {
-      expect(() => once(more)).toThrow(/onceForMs of order cannot be used/);
-    },
-  );
+  test.each([
+    [{ holdFor: 1000, oncePer: undefined }],
+    [{ holdFor: 'forever', oncePer: undefined }],
+    [{ holdFor: 0 }],
+    [{ holdFor: Number.NaN }],
+    [{ holdFor: '1000' }],
+  ])('holdFor that means nothing is refused at set-up: %j', (more) => {
+    expect(() => once(more)).toThrow(/holdFor of order cannot be used/);
+  });
 
-  test('onceForMs of more than 100 years is refused at set-up; of 100 years it is stored', async () => {
+  test('holdFor of more than 100 years is refused at set-up; of 100 years it is stored', async () => {
     const century = 100 * 365 * 24 * HOUR;
-    for (const onceForMs of [century + 1, Number.MAX_SAFE_INTEGER]) {
-      expect(() => once({ onceForMs })).toThrow(
-        expect.objectContaining({ existing: onceForMs, expected: expect.stringContaining('100 years') }),
+    for (const holdFor of [century + 1, Number.MAX_SAFE_INTEGER]) {
+      expect(() => once({ holdFor })).toThrow(
+        expect.objectContaining({ existing: holdFor, expected: expect.stringContaining('100 years') }),
       );
     }
     const key = freshKey();
-    const order = once({ onceForMs: century });
+    const order = once({ holdFor: century });
     expect(await order.execute({ key, payload: { cart: freshCart() } })).toMatchObject({ ok: true, replayed: false });
     const [row] = await rowsOf(database.client, key);
     expect(row?.expiresAt.getTime()).toBeGreaterThan(Date.now() + century - HOUR);

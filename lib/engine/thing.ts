@@ -21,12 +21,12 @@ export function thingOfInput<Tx>(
   return thing;
 }
 
-/** How long a row is kept: at least for as long as its operation holds a thing. */
+/** How long a row is kept: at least for as long as its operation holds a thing, unless that outlives it. */
 export function retentionOf<Tx>(
-  { onceForMs = 0 }: Pick<OperationOptions<StandardSchema, Tx>, 'onceForMs'>,
+  { holdFor = 0 }: Pick<OperationOptions<StandardSchema, Tx>, 'holdFor'>,
   retentionMs: number,
 ): number {
-  return Math.max(retentionMs, onceForMs);
+  return holdFor === 'forever' ? retentionMs : Math.max(retentionMs, holdFor);
 }
 
 /** Tells whether a row is not the key's own, but of another key that holds its thing. */

@@ -132,6 +132,7 @@ export function claimOf<Tx>(call: Call<Tx>, retentionMs: number, { waitMs, thing
     waitMs,
     traceParent: recordedTraceParent(),
     thing,
+    holdsForever: definition.options.holdFor === 'forever',
   };
 }
 

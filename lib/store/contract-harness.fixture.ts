@@ -25,6 +25,8 @@ export interface Harness<Tx> {
   forget(claim: Claim): Promise<void>;
   /** Gives a committed row a thing, without a ticket, unless another one has it by then. */
   hold(claim: Claim, thing: string): Promise<void>;
+  /** What is stored of a thing: whose it is, where that is known. */
+  holderOf(claim: Claim): Promise<{ principal: string | null; key: string | null } | undefined>;
   close(): Promise<void>;
 }
 
@@ -52,6 +54,19 @@ export function claimOf(more: Partial<Claim> = {}): Claim {
 
 export const HOW: ExecuteOptions = { timeoutMs: 20_000, maxWaitMs: 10_000, beforeCommit: () => {} };
 export const DONE: Completion = { state: 'succeeded', result: '"done"' };
+
+/** A refusal as it is stored: what it says of what was done, and why. Its data says the same of something else. */
+export const refusedAs = (executed: boolean | 'unknown', reason = 'sold_out'): Completion => ({
+  state: 'failed',
+  result: JSON.stringify([
+    { kind: 1, reason: 2, data: 3, executed: 5 },
+    'refusal',
+    reason,
+    { executed: 4 },
+    '\0\ud800',
+    executed,
+  ]),
+});
 
 /** A promise that is opened from outside: the barrier that stands in for a sleep. */
 export function gate<T = void>() {

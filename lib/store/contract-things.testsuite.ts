@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { claimOf, DONE, gate, HOW, type Suite } from './contract-harness.fixture.ts';
+import { claimOf, DONE, gate, HOW, refusedAs, type Suite } from './contract-harness.fixture.ts';
 import type { LeasedClaim, Write } from './leases.ts';
 import type { LostKey } from './lost-keys.ts';
 import type { Claim, Completion } from './rows.ts';
 
-const REFUSED: Completion = { state: 'failed', result: '"sold out"' };
+const REFUSED = refusedAs(false);
 const LEASE = { leaseMs: 60_000, firstToken: 1, input: new Uint8Array([1]) };
 const SETTLE = { schemaVersion: 3 };
 
@@ -37,8 +37,8 @@ export function thingsContract<Tx>(harness: Suite<Tx>): void {
       expect(await rival.execute(second, never, HOW)).toEqual({ kind: 'existing', row });
       expect(await store.execute(bobs, never, HOW)).toEqual({ kind: 'existing', row });
       expect(await begin(claim())).toEqual({ kind: 'existing', row });
-      expect(await store.find({ ...second, thing: undefined })).toBeUndefined();
-      expect(await store.find({ ...second, thing: first.thing })).toEqual(row);
+      expect(await store.findObstacle({ ...second, thing: undefined })).toBeUndefined();
+      expect(await store.findObstacle(second)).toEqual({ kind: 'existing', row });
       expect([await store.thingOf(first), await store.thingOf(second)]).toEqual([first.thing, null]);
     });
 
@@ -109,6 +109,107 @@ export function thingsContract<Tx>(harness: Suite<Tx>): void {
       expect(await begin(second, { settle: { ...DONE, ...SETTLE } })).toMatchObject({ kind: 'committed' });
       expect(await begin(claim())).toMatchObject({ kind: 'existing', row: { key: second.key, state: 'succeeded' } });
     });
+  });
+
+  test.each([
+    ['that says that nothing was done frees it', refusedAs(false), true],
+    ['that says that something was done holds it', refusedAs(true), false],
+    ['of which nobody knows holds it', refusedAs('unknown'), false],
+    ['of which nobody knows, on a person’s word, frees it', refusedAs('unknown', 'marked_failed'), true],
+    ['on a person’s word, behind something that was done, holds it', refusedAs(true, 'marked_failed'), false],
+    [
+      'of an older version, which did not say, holds it',
+      { ...refusedAs(true), result: '[{"kind":1},"refusal"]' },
+      false,
+    ],
+    ['that cannot be read holds it', { ...refusedAs(true), result: '"sold out"' }, false],
+  ] as const)('A6 a refusal in phases %s, and to erase it changes nothing of that', async (_, refused, isFree) => {
+    const { store, holderOf } = harness();
+    const claim = forOneThing();
+    const [first, second] = [claim(), claim()];
+    await begin(first);
+    const settle = { ...refused, ...SETTLE };
+    const settled = await store.transact(claimedOf(first), 1000, async () => ({ settle }), HOW);
+    expect(settled).toMatchObject({ kind: 'committed', row: { state: 'failed' } });
+    const held = isFree ? undefined : { principal: first.principal, key: first.key };
+    for (const erased of [false, true]) {
+      if (erased) expect(await store.forget({ ...first, fencingToken: 1 }, 'eve')).toBe('recorded');
+      expect([await store.thingOf(first), await holderOf(first)]).toEqual([isFree ? null : first.thing, held]);
+    }
+    const ended = await store.execute(second, done, HOW);
+    expect(ended).toMatchObject(isFree ? { kind: 'committed' } : { kind: 'existing', row: { key: first.key } });
+  });
+
+  test('A6 X3 an answer that is erased, alone or with all of its person, still holds its thing', async () => {
+    const { store, holderOf } = harness();
+    const claim = forOneThing({ principal: 'forgetful' });
+    const first = claim();
+    await store.execute(first, done, HOW);
+    await store.forget({ ...first, fencingToken: 1 }, 'eve');
+    const erase = async ({ forgotten, unsettled }: { forgotten: number; unsettled: number }) =>
+      ({ forgotten, unsettled, erased: {}, left: [] }) as never;
+    await store.erasePrincipal({ tenant: first.tenant, names: ['forgetful'] }, 'eve', erase);
+    const row = { key: first.key, result: null };
+    expect(await store.execute(claim(), never, HOW)).toMatchObject({ kind: 'existing', row });
+    expect(await holderOf(first)).toEqual({ principal: 'forgetful', key: first.key });
+  });
+
+  describe.each([
+    ['at once', (claim: Claim) => harness().store.execute({ ...claim, waitMs: 0 }, done, HOW)],
+    ['with patience', (claim: Claim) => harness().store.execute({ ...claim, waitMs: 10_000 }, done, HOW)],
+    ['in phases', (claim: Claim) => begin(claim, { settle: { ...DONE, ...SETTLE } })],
+  ])('A6 K5 a thing that is held by a key that is gone, done %s', (_, perform) => {
+    const reap = async (claim: Claim) => {
+      await harness().age(claim, 26 * 3_600_000);
+      await harness().store.reapKeys(1000);
+      expect(await harness().store.find(claim)).toBeUndefined();
+    };
+
+    test('A6 K5 is free once it has been reaped', async () => {
+      const { holderOf } = harness();
+      const claim = forOneThing();
+      const first = claim();
+      expect(await perform(first)).toMatchObject({ kind: 'committed' });
+      expect(await holderOf(first)).toEqual({ principal: first.principal, key: first.key });
+      await reap(first);
+      expect(await holderOf(first)).toBeUndefined();
+      expect(await perform(claim())).toMatchObject({ kind: 'committed' });
+    });
+
+    test.each(['reaped', 'deleted'] as const)(
+      'A6 X3 is done for ever where it says so, and %s says no longer whose it was',
+      async (how) => {
+        const { store, holderOf, forget } = harness();
+        const claim = forOneThing({ holdsForever: true });
+        const first = claim();
+        expect(await perform(first)).toMatchObject({ kind: 'committed' });
+        expect(await begin(claim())).toMatchObject({ kind: 'existing', row: { key: first.key } });
+        await (how === 'reaped' ? reap(first) : forget(first));
+        expect(await holderOf(first)).toEqual({ principal: null, key: null });
+        const told = { kind: 'thing_done' };
+        const [second, bobs] = [claim({ holdsForever: false }), claim({ principal: 'bob' })];
+        expect([await perform(second), await perform(bobs), await store.findObstacle(bobs)]).toEqual([
+          told,
+          told,
+          told,
+        ]);
+        expect([await perform(first), await store.find(second), await store.find(first)]).toEqual([
+          told,
+          undefined,
+          undefined,
+        ]);
+        expect(await perform(claim({ tenant: 'other' }))).toMatchObject({ kind: 'committed' });
+      },
+    );
+  });
+
+  test('A6 a refusal and a rollback free what was to be held for ever', async () => {
+    const { store, holderOf } = harness();
+    const claim = forOneThing({ holdsForever: true });
+    expect(await store.execute(claim(), never, HOW)).toMatchObject({ kind: 'rolled_back' });
+    expect(await store.execute(claim(), async () => REFUSED, HOW)).toMatchObject({ kind: 'committed' });
+    expect(await begin(claim(), { settle: { ...REFUSED, ...SETTLE } })).toMatchObject({ kind: 'committed' });
+    expect(await holderOf(claim())).toBeUndefined();
   });
 
   /** A rival that has claimed, and ends as it is told. */
@@ -202,17 +303,29 @@ export function thingsContract<Tx>(harness: Suite<Tx>): void {
   test('A6 a lost key is entered with its thing; where another key has it by now, its answer without it', async ({
     skip,
   }) => {
-    const { store, lostKeys } = harness();
+    const { store, lostKeys, forget } = harness();
     if (!lostKeys) return skip('Nothing enters lost keys beside this store.');
     const by = { actor: 'eve', detail: { by: 'hand' } };
-    const enter = async ({ tenant, principal, operation, key, fingerprint, retentionMs, thing }: Claim, is: object) => {
-      const id = { tenant, principal, operation, key };
-      return await lostKeys.enterLost({ ...id, fingerprint, schemaVersion: 3, retentionMs, thing, is } as LostKey, by);
+    const enter = async ({ tenant, principal, operation, key, ...claim }: Claim, is: object) => {
+      const { fingerprint, retentionMs, thing, holdsForever } = claim;
+      const lost = {
+        tenant,
+        principal,
+        operation,
+        key,
+        fingerprint,
+        schemaVersion: 3,
+        retentionMs,
+        thing,
+        holdsForever,
+        is,
+      };
+      return await lostKeys.enterLost(lost as LostKey, by);
     };
     const result = { result: '"done"' };
     const open = { input: new Uint8Array([1]), steps: [{ kind: 'capture', name: 'a', position: 1, result: '1' }] };
     for (const is of [result, open]) {
-      const claim = forOneThing();
+      const claim = forOneThing({ holdsForever: is === result });
       const [lost, second, late] = [claim(), claim(), claim()];
       expect(await enter(lost, is)).toBe('entered');
       expect(await store.thingOf(lost)).toBe(lost.thing);
@@ -221,9 +334,11 @@ export function thingsContract<Tx>(harness: Suite<Tx>): void {
       // What is to be gone on with would do the thing once more.
       expect(await enter(late, is)).toBe(is === open ? 'held' : 'entered');
       expect(await store.thingOf(late)).toBeNull();
-      const own = await store.find({ ...late, thing: undefined });
+      const own = await store.find(late);
       expect(own?.state).toBe(is === open ? undefined : 'succeeded');
       expect(await enter(late, is)).toBe(is === open ? 'held' : 'existing');
+      await forget(lost);
+      expect(await store.findObstacle(second)).toEqual(is === result ? { kind: 'thing_done' } : undefined);
     }
     const rival = await holding(forOneThing({ thing: 'held' })({ waitMs: 0 }));
     expect(await enter(forOneThing({ thing: 'held' })(), result)).toBe('locked');

@@ -33,7 +33,7 @@ export interface LostKeys<Tx> {
 export type EnteredLost = 'entered' | 'existing' | 'locked' | 'held';
 
 /** A key as it is entered: to be gone on with at once, behind what is known of it; or with its answer. */
-export interface LostKey extends KeyId, Pick<Claim, 'schemaVersion' | 'retentionMs' | 'thing'> {
+export interface LostKey extends KeyId, Pick<Claim, 'schemaVersion' | 'retentionMs' | 'thing' | 'holdsForever'> {
   /** Null where nobody knows the payload. */
   fingerprint: Fingerprint | null;
   /** `input` is sealed. */

@@ -44,17 +44,25 @@ export interface Claim extends KeyId, KeyWindow {
   waitMs: number;
   /**
    * The thing that the operation is done once for. In its tenant and operation one key at most holds a thing: from its claim
-   * on, and for as long as it is there and was not refused. Another key's row decides this claim then.
+   * on, and for as long as it is there and no refusal has freed it. Another key's row decides this claim then.
    */
   thing?: string | undefined;
+  /** The thing stays held when the key's row is deleted. */
+  holdsForever?: boolean | undefined;
   /** The trace that this claim belongs to, as W3C `traceparent`; none where nobody is tracing. */
   traceParent?: string | undefined;
 }
 
-/** What is in the way of a claim. */
-export type Obstacle =
+/** What is in the way of a claim, and committed. */
+export type Committed =
   /** Someone else's row was there: the key's, or else that of another key which holds its thing. */
   | { kind: 'existing'; row: KeyRow }
+  /** Its thing is done for good, and the key that did it is gone. */
+  | { kind: 'thing_done' };
+
+/** What is in the way of a claim. */
+export type Obstacle =
+  | Committed
   /** Someone else's uncommitted claim, of the key or of its thing, outlasted `waitMs`. */
   | { kind: 'locked' }
   /** No row, and the minted key is outside its window: `expired`, or `early` when it comes from the future. */

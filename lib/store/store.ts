@@ -1,7 +1,17 @@
 import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
 import type { Oversight } from './oversight.ts';
-import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, KeyWindow, Obstacle, RolledBack } from './rows.ts';
+import type {
+  Claim,
+  Committed,
+  Completion,
+  ExecuteOptions,
+  InDoubt,
+  KeyRow,
+  KeyWindow,
+  Obstacle,
+  RolledBack,
+} from './rows.ts';
 
 export type { Tally } from './oversight.ts';
 export {
@@ -47,8 +57,11 @@ export interface Store<Tx> extends Leases<Tx>, Oversight {
     how: ExecuteOptions,
   ): Promise<ExecutionResult>;
 
-  /** The committed row, read on the primary; where a thing is given and the key has no row, the one that holds the thing. */
-  find(id: KeyId & Pick<Claim, 'thing'>): Promise<KeyRow | undefined>;
+  /** The committed row, read on the primary. */
+  find(id: KeyId): Promise<KeyRow | undefined>;
+
+  /** What is committed and in the way of a claim, read on the primary: the key's row, or what holds its thing. */
+  findObstacle(id: KeyId & Pick<Claim, 'thing'>): Promise<Committed | undefined>;
 
   /** The thing that a key holds; null where it holds none, or has no row. */
   thingOf(id: KeyId): Promise<string | null>;
@@ -150,7 +163,7 @@ export type ExecutionResult =
   /** `run` ran and the database said that it committed. */
   { kind: 'committed'; row: KeyRow } | Obstacle | RolledBack | InDoubt;
 
-export type Probed = { kind: 'absent' } | Exclude<Obstacle, { kind: 'expired' | 'early' }>;
+export type Probed = { kind: 'absent' } | Exclude<Obstacle, { kind: 'expired' | 'early' | 'thing_done' }>;
 
 export interface Fence extends KeyId, KeyWindow {
   waitMs: number;
@@ -158,7 +171,7 @@ export interface Fence extends KeyId, KeyWindow {
   actor?: string | undefined;
 }
 
-export type Fenced = { kind: 'fenced' } | Obstacle;
+export type Fenced = { kind: 'fenced' } | Exclude<Obstacle, { kind: 'thing_done' }>;
 
 /** An event in a key's life besides its ordinary way, and who caused it. Holds no payload and no result. */
 export interface KeyEvent {

@@ -24,8 +24,6 @@ export interface AppFacts {
   /** The set-up as the app has it; missing where it cannot be loaded. */
   idempotency?: LoadedApp['idempotency'];
   hasPhases: boolean;
-  /** Files with operations that say `oncePer`, as far as files tell. */
-  oncePerIn: string[];
   /** Destinations of its outbox. */
   destinations: readonly string[];
   hasInbox: boolean;
@@ -43,7 +41,6 @@ export async function checkApp(tree: FileTree, given: ModulePaths, load: () => P
   const facts: AppFacts = {
     findings: [],
     hasPhases: false,
-    oncePerIn: [],
     destinations: [],
     hasInbox: false,
     hasCronRoute: false,
@@ -60,7 +57,6 @@ export async function checkApp(tree: FileTree, given: ModulePaths, load: () => P
     facts.window = readWindow(source) ?? 'unreadable';
     const { sources, running } = readSources(tree, [`${app.router}/`, file, listedIn]);
     facts.hasCronRoute = sources.some(({ text }) => /\bcronRoute\s*\(/.test(text));
-    facts.oncePerIn = running.filter(({ text }) => /\boncePer\s*[:,(}]/.test(text)).map((each) => each.file);
     const twice = checkNames(running);
     if (twice) return { ...facts, findings: [twice] };
     const loaded = await load();

@@ -59,14 +59,13 @@ const withOptions = (options: string) => (patient: Patient) => {
   patient.env.DATABASE_URL = `${patient.database.url}?options=${encodeURIComponent(options)}`;
 };
 
-/** The key table in partitions, without the index that not every one of them takes (docs/deployment.md). */
-async function divideKeys({ sql }: Patient, column: 'key' | 'tenant') {
+/** The key table in partitions (docs/deployment.md). */
+async function divideKeys({ sql }: Patient) {
   const { rows } = (await sql(`SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger
     WHERE tgrelid = 'idempotency_keys'::regclass AND NOT tgisinternal`)) as pg.QueryResult<{ made: string }>;
   for (const statement of [
-    'DROP INDEX idempotency_keys_thing_idx',
     'ALTER TABLE idempotency_keys RENAME TO whole',
-    `CREATE TABLE idempotency_keys (LIKE whole INCLUDING ALL) PARTITION BY HASH (${column})`,
+    `CREATE TABLE idempotency_keys (LIKE whole INCLUDING ALL) PARTITION BY HASH (key)`,
     'CREATE TABLE keys_0 PARTITION OF idempotency_keys FOR VALUES WITH (MODULUS 1, REMAINDER 0)',
     'DROP TABLE whole',
     ...rows.map(({ made }) => made),
@@ -75,12 +74,6 @@ async function divideKeys({ sql }: Patient, column: 'key' | 'tenant') {
     await sql(statement);
   }
 }
-
-const ONCE_PER = "name: 'checkout', oncePer: ({ input }) => input.sku";
-const oncePerIn = (column: 'key' | 'tenant') => async (patient: Patient) => {
-  patient.files = edit(patient.files, 'lib/checkout.ts', "name: 'checkout'", ONCE_PER);
-  await divideKeys(patient, column);
-};
 
 const BROKEN: Broken[] = [
   {
@@ -138,24 +131,9 @@ const BROKEN: Broken[] = [
     mend: bySql,
   },
   {
-    of: 'keys without the unique index of things',
-    breaks: runs('DROP INDEX idempotency_keys_thing_idx'),
-    found: ['Tables', 'problem', 'idempotency_keys has no valid unique index on (thing, operation, tenant)'],
-    mend: bySql,
-  },
-  {
-    of: 'keys in partitions that cannot take the unique index of things, and an operation that needs it',
-    breaks: oncePerIn('key'),
-    found: ['Tables', 'problem', 'idempotency_keys has no valid unique index on (thing, operation, tenant)'],
-    mend: (patient, fix) => {
-      expect(fix).toMatch(/^Take oncePer out of lib\/checkout\.ts, or /);
-      patient.files = edit(patient.files, 'lib/checkout.ts', ONCE_PER, "name: 'checkout'");
-    },
-  },
-  {
-    of: 'keys in partitions that can take it, and an operation that needs it',
-    breaks: oncePerIn('tenant'),
-    found: ['Tables', 'problem', 'idempotency_keys has no valid unique index on (thing, operation, tenant)'],
+    of: 'things without their primary key',
+    breaks: runs('ALTER TABLE idempotency_things DROP CONSTRAINT idempotency_things_pkey'),
+    found: ['Tables', 'problem', 'idempotency_things has no valid unique index on (thing, operation, tenant)'],
     mend: bySql,
   },
   {
@@ -279,7 +257,7 @@ const BROKEN: Broken[] = [
     found: [
       'Client',
       'problem',
-      /^The app's client acts as ward_\w+, who lacks INSERT, UPDATE, DELETE ON \w+ and 6 more, and INSERT, DELETE ON \w+ and 3 more\.$/,
+      /^The app's client acts as ward_\w+, who lacks INSERT, UPDATE, DELETE ON \w+ and 7 more, and INSERT, DELETE ON \w+ and 3 more\.$/,
     ],
     mend: bySql,
   },
@@ -387,7 +365,7 @@ const BROKEN: Broken[] = [
     of: 'all tables in another schema',
     breaks: runs(
       'CREATE SCHEMA shop',
-      ...['keys', 'phases', 'events', 'tallies', 'audit'].map(
+      ...['keys', 'phases', 'events', 'tallies', 'audit', 'things'].map(
         (name) => `ALTER TABLE idempotency_${name} SET SCHEMA shop`,
       ),
     ),
@@ -414,7 +392,7 @@ const BROKEN: Broken[] = [
   {
     of: 'an app of `prisma db push` without the tables',
     breaks: runs(
-      'DROP TABLE _prisma_migrations, idempotency_keys, idempotency_phases, idempotency_events, idempotency_tallies, idempotency_audit',
+      'DROP TABLE _prisma_migrations, idempotency_keys, idempotency_phases, idempotency_events, idempotency_tallies, idempotency_audit, idempotency_things',
     ),
     found: ['Migrations', 'problem', "The kit's tables are not there."],
     mend: async (patient, fix) => {
@@ -492,10 +470,12 @@ test('an app that is set up well: nothing is found, and nothing is written', asy
   }
 });
 
-test('keys in partitions, without the index that no operation needs: nothing is found, and nothing is printed', async () => {
+test('keys in partitions, and an operation that is done once for a thing: nothing is found, and nothing is printed', async () => {
   const patient = await doctor.admit();
   try {
-    await divideKeys(patient, 'key');
+    await divideKeys(patient);
+    const oncePer = "name: 'checkout', oncePer: ({ input }) => input.sku";
+    patient.files = edit(patient.files, 'lib/checkout.ts', "name: 'checkout'", oncePer);
     expect(wrong(await doctor.examine(patient))).toEqual([]);
     expect(await printedSql(patient)).toBe('-- Nothing is lacking.\n');
   } finally {

@@ -100,9 +100,9 @@ async function checkDatabase(sql: pg.Client, url: string, facts: AppFacts, findi
     ...(isCurrent(keys) ? TABLES_OF.keys : []),
     ...(isCurrent(messaging) ? TABLES_OF.messaging : []),
   ] as TableName[];
-  const { replicated, oncePerIn } = facts;
+  const { replicated } = facts;
   const { tryClaim, setUp } = facts.idempotency ?? {};
-  const tables = names.length > 0 ? await checkTables(sql, names, { rename, oncePerIn }) : [];
+  const tables = names.length > 0 ? await checkTables(sql, names, rename) : [];
   findings.push(...tables);
   if (names.length > 0) findings.push(...(await checkRole(sql, names, rename)));
   const isLost = tables.some(({ level }) => level === 'problem');

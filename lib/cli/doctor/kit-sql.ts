@@ -73,7 +73,7 @@ export function readKitSql(): KitSql {
     if (index) indexes.set(index.name, index);
     const trigger = triggerOf(sql);
     if (trigger) triggers.set(trigger.name, trigger);
-    const [, kind, dropped = ''] = /^DROP (INDEX|TRIGGER) (?:IF EXISTS )?"(\w+)"/.exec(sql) ?? [];
+    const [, kind, dropped = ''] = /\bDROP (INDEX|TRIGGER) (?:IF EXISTS )?"(\w+)"/.exec(sql) ?? [];
     if (kind === 'INDEX') indexes.delete(dropped);
     if (kind === 'TRIGGER') triggers.delete(dropped);
   }

@@ -18,7 +18,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const look = (rename?: ReturnType<typeof renamerOf>) => checkTables(sql, TABLES, { rename, oncePerIn: [] });
+const look = (rename?: ReturnType<typeof renamerOf>) => checkTables(sql, TABLES, rename);
 const ALL_THERE = [{ check: 'Tables', level: 'ok' }];
 
 async function findsAndMends(says: string, rename?: ReturnType<typeof renamerOf>) {
@@ -59,8 +59,10 @@ test('a trigger of tables of other names', async () => {
   const rest = TABLES.filter((name) => name !== 'message_events');
   await sql.query(rest.map((name) => `ALTER TABLE ${name} SET SCHEMA billing`).join(';'));
   await sql.query('ALTER TABLE billing.idempotency_phases RENAME TO steps');
-  const rename = renamerOf({ schema: 'billing', message_events: 'Records', idempotency_phases: 'steps' });
-  for (const name of ['deleted', 'truncated']) {
+  await sql.query('ALTER TABLE billing.idempotency_things RENAME TO "Things"');
+  const own = { idempotency_phases: 'steps', idempotency_things: 'Things' };
+  const rename = renamerOf({ schema: 'billing', message_events: 'Records', ...own });
+  for (const name of ['rules', 'deleted', 'truncated', 'thing', 'things_deleted', 'things_truncated']) {
     const [found] = await look(rename);
     expect(found?.says).toContain(`The trigger idempotency_keys_${name} of billing.idempotency_keys is not the kit's`);
     await sql.query(found?.fix as string);

@@ -10,8 +10,6 @@ const check = checkNamed('Tables');
 interface FoundTable {
   called: string;
   isUnlogged: boolean;
-  /** The columns that divide it into partitions, null for an expression. Empty of a table without partitions. */
-  dividedBy: (string | null)[];
 }
 
 interface FoundIndex {
@@ -35,10 +33,7 @@ interface Found extends FoundTriggers {
 
 const CALLED = 'unnest($1::text[], $2::text[]) AS kit (name, called)';
 const READ = {
-  tables: `SELECT name, to_regclass(called)::text AS called, relpersistence = 'u' AS "isUnlogged",
-       ARRAY(SELECT attname::text FROM pg_partition_tree(pg_class.oid) JOIN pg_partitioned_table ON partrelid = relid
-              CROSS JOIN unnest(partattrs::int2[]) AS number
-               LEFT JOIN pg_attribute ON attrelid = partrelid AND attnum = number) AS "dividedBy"
+  tables: `SELECT name, to_regclass(called)::text AS called, relpersistence = 'u' AS "isUnlogged"
     FROM ${CALLED} JOIN pg_class ON pg_class.oid = to_regclass(called)`,
   indexes: `SELECT name AS table, indexrelid::regclass::text AS name, relname::text, quote_ident(conname) AS constraint,
        ARRAY(SELECT attname::text FROM unnest(indkey::int2[]) WITH ORDINALITY AS place (number, position)
@@ -62,18 +57,16 @@ async function readFound(sql: Queryable, names: readonly TableName[], rename: Re
 /**
  * Checks that the tables have what a person at psql can take from them: the unique indexes, which are the guarantee, the
  * triggers, the indexes, and the log. Of tables of the version that this kit makes.
- *
- * @param oncePerIn files of the app with operations that say `oncePer`
  */
 export async function checkTables(
   sql: Queryable,
   names: readonly TableName[],
-  { rename, oncePerIn }: { rename: Rename | undefined; oncePerIn: readonly string[] },
+  rename: Rename | undefined,
 ): Promise<Finding[]> {
   const kit = readKitSql();
   const found = await readFound(sql, names, rename ?? ((name) => name));
   const findings = [
-    ...(await checkUnique(sql, kit, found, { rename, oncePerIn })),
+    ...(await checkUnique(sql, kit, found, rename)),
     ...checkLogged(found),
     ...(await checkTriggers(sql, kit, found, rename)),
     ...checkIndexes(kit, found, rename),
@@ -87,7 +80,7 @@ export async function missingSql(sql: Queryable, names: readonly TableName[], re
   const kit = readKitSql();
   const found = await readFound(sql, names, rename ?? ((name) => name));
   const tables = names.filter((name) => !found.tables.has(name));
-  const indexes = kit.indexes.filter((each) => !each.isPrimary && isLost(each, found) && !mayBeLeftOut(each, found));
+  const indexes = kit.indexes.filter((each) => !each.isPrimary && isLost(each, found));
   const triggers = kit.triggers.filter((each) => isThere(each, found) && !triggerFor(each, found));
   const calls = kit.triggers.filter(({ table }) => names.includes(table)).map((each) => each.calls);
   const functions = calls.filter((name) => !found.functions.has(name));
@@ -99,6 +92,7 @@ export async function missingSql(sql: Queryable, names: readonly TableName[], re
 const NAMED = [
   /^(?:CREATE|ALTER) (?:TABLE|(?:UNIQUE )?INDEX|(?:OR REPLACE )?(?:TRIGGER|FUNCTION)) (?:IF NOT EXISTS )?"(\w+)"/,
   /^COMMENT ON TABLE "(\w+)"/,
+  /^INSERT INTO "(\w+)"/,
   /^CREATE (?:(?:UNIQUE )?INDEX|(?:OR REPLACE )?TRIGGER) (?:IF NOT EXISTS )?"\w+"[\s\S]*?\bON "(\w+)"/,
 ];
 
@@ -112,14 +106,6 @@ function scriptFor(lacking: ReadonlySet<string>, { statements }: KitSql, rename:
 const isThere = ({ table }: { table: TableName }, { tables }: Found) => tables.has(table);
 
 const isLost = (wanted: KitIndex, found: Found) => isThere(wanted, found) && !indexFor(wanted, found);
-
-/**
- * The index of things, of a table in partitions: PostgreSQL takes it only where it has the columns that divide the table. Else
- * docs/upgrading.md says to leave it out and to use no `oncePer`.
- */
-function mayBeLeftOut({ table, name }: KitIndex, { tables }: Found): boolean {
-  return name === 'idempotency_keys_thing_idx' && (tables.get(table)?.dividedBy ?? []).length > 0;
-}
 
 function indexFor(wanted: KitIndex, { indexes }: Found): FoundIndex | undefined {
   return indexes.find((each) => each.table === wanted.table && isSame(each, wanted));
@@ -136,17 +122,11 @@ function isSame(found: FoundIndex, wanted: KitIndex): boolean {
   );
 }
 
-async function checkUnique(
-  sql: Queryable,
-  kit: KitSql,
-  found: Found,
-  { rename, oncePerIn }: { rename: Rename | undefined; oncePerIn: readonly string[] },
-): Promise<Finding[]> {
+async function checkUnique(sql: Queryable, kit: KitSql, found: Found, rename: Rename | undefined): Promise<Finding[]> {
   const lost = kit.indexes.filter((each) => each.isUnique && isLost(each, found));
   const findings: Finding[] = [];
   for (const wanted of lost) {
-    if (oncePerIn.length === 0 && mayBeLeftOut(wanted, found)) continue;
-    const { called, dividedBy } = found.tables.get(wanted.table) as FoundTable;
+    const { called } = found.tables.get(wanted.table) as FoundTable;
     const columns = (wanted.columns ?? []).join(', ');
     const mend = statementFor(wanted.sql, rename);
     const isArbiter = wanted.name === 'idempotency_keys_pkey';
@@ -154,11 +134,6 @@ async function checkUnique(
     const says = isArbiter
       ? `Nothing keeps a key from running twice: ${called} has no valid unique index on (${columns}).`
       : `${called} has no valid unique index on (${columns || wanted.name}), so what is there once could be there twice.`;
-    if (mayBeLeftOut(wanted, found) && dividedBy.some((column) => !column || !wanted.columns?.includes(column))) {
-      const fix = `Take oncePer out of ${oncePerIn.join(', ')}, or put the keys into a table without partitions, or with partitions by tenant or operation alone`;
-      findings.push(check.problem(`${says} Its partitions, by ${dividedBy.join(', ')}, take none.`, `${fix}.`));
-      continue;
-    }
     const already =
       twice === 0
         ? ''

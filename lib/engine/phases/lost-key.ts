@@ -190,6 +190,8 @@ async function executeLost<Tx>(
       return { kind: 'entered', state: executed.row.state };
     case 'existing':
       return REFUSED_ENTRIES[isOfOtherKey(executed.row, call.id) ? 'held' : 'existing'];
+    case 'thing_done':
+      return REFUSED_ENTRIES.held;
     case 'locked':
       return REFUSED_ENTRIES.locked;
     case 'in_doubt':
@@ -231,6 +233,7 @@ function lostKeyOf<Tx>(
     schemaVersion: options.schemaVersion ?? 1,
     retentionMs: retentionOf(options, phases ? phasesRetentionMs : retentionMs),
     thing: sent && thingOfInput(options, id, sent.input),
+    holdsForever: options.holdFor === 'forever',
     is,
   };
 }

@@ -41,7 +41,7 @@ function shop(
     ...more
   }: {
     onOrder?: (tx: Tx) => Promise<void>;
-    onceForMs?: number;
+    holdFor?: number | 'forever';
     admit?: () => 'unauthorized';
     shareAnswer?: boolean;
   } = {},
@@ -252,9 +252,13 @@ describe('A6 a second key for a thing, in phases', () => {
     await expectOnce();
   });
 
-  test('A6 an executor whose deploy no longer says oncePer still frees the thing with its refusal', async () => {
-    const one = freshKey();
+  test.each([
+    ['still frees the thing with a refusal of which nothing was done', ['declined'], false],
+    ['still holds it with one that says that something was done', [], true],
+  ] as const)('A6 an executor whose deploy no longer says oncePer %s', async (_, faults, isHeld) => {
+    const [one, two] = [freshKey(), freshKey()];
     await leave(one);
+    provider.faults = [...faults];
     const newer = kit(database.client);
     newer.operation({ name: 'pay', schema: anything }).phases(async ({ atomic, foreign, fail }) => {
       await atomic('order_created', async () => {});
@@ -262,7 +266,26 @@ describe('A6 a second key for a thing, in phases', () => {
       fail('gone');
     });
     await newer.completeDue();
-    expect(await rowOf(one)).toMatchObject({ state: 'failed', thing: null });
+    expect(await rowOf(one)).toMatchObject({ state: 'failed', thing: isHeld ? cart : null });
+    await database.client.auditRecord.deleteMany({ where: { action: `${cart}:order` } });
+    const told = await shop().checkout.execute({ key: two, payload: { cart } });
+    expect(told).toMatchObject(isHeld ? { ok: false } : { ok: true, replayed: false });
+    expectCounted(provider.count(cart)).toBe(1);
+  });
+
+  test('A6 X3 held for ever, it is already_done for everybody once its key is gone, and nothing is sent', async () => {
+    const [one, two] = [freshKey(), freshKey()];
+    const { checkout } = shop({}, {}, database.client, { holdFor: 'forever' });
+    expect(await checkout.execute({ key: one, payload: { cart } })).toMatchObject({ ok: true, replayed: false });
+    await lose(one);
+    const { sends } = provider;
+    const later = shop({}, {}, database.client, { holdFor: 'forever' }).checkout;
+    for (const key of [one, two]) {
+      const told = await later.execute({ key, payload: { cart } });
+      expect(told).toMatchObject({ code: 'already_done', executed: true, retry: 'never', key });
+    }
+    expectCounted(provider.sends).toBe(sends);
+    await expectOnce();
   });
 });
 
@@ -308,7 +331,7 @@ describe('C4 A6 a first phase that conflicts', () => {
 
 describe('A6 a lost key that is entered', () => {
   const nothing = () => false;
-  const month = { onceForMs: 30 * 24 * HOUR };
+  const month = { holdFor: 30 * 24 * HOUR };
   const named = (key: string) => ({ ...ANN, operation: 'pay', key });
 
   /** It was done, nobody can be asked about it, and a person knows its result. */
@@ -334,7 +357,7 @@ describe('A6 a lost key that is entered', () => {
     expectCounted(provider.sends).toBe(sends);
     const row = await rowOf(one);
     expect(row).toMatchObject({ thing: cart });
-    expect((row?.expiresAt.getTime() ?? 0) - (row?.claimedAt.getTime() ?? 0)).toBeCloseTo(month.onceForMs, -5);
+    expect((row?.expiresAt.getTime() ?? 0) - (row?.claimedAt.getTime() ?? 0)).toBeCloseTo(month.holdFor, -5);
   });
 
   test('A6 without its payload nobody knows its thing, which another key may do once more', async () => {

@@ -13,7 +13,7 @@ import {
   readClaim,
 } from './keys/claim.ts';
 import { completedRow, completionStatement, FIRST_TOKEN } from './keys/complete.ts';
-import { find, findDeciding, isCommitted, KEY_COLUMNS, keyValues, type RawRow, toKeyRow } from './keys/read.ts';
+import { find, findObstacle, isCommitted, KEY_COLUMNS, keyValues, type RawRow, toKeyRow } from './keys/read.ts';
 import { explainSchemaError } from './keys/schema.ts';
 import { LEVEL } from './statement.ts';
 import { type ExplainedRollback, explain, type Last, SILENCE_MS, type TransactionPlan } from './transaction-plan.ts';
@@ -78,8 +78,8 @@ async function afterRollback(
   if (made && !made.claimed.isWritten) {
     if (means === 'duplicate') {
       // A row has come without a ticket, of the key or of its thing, so there was nothing to claim.
-      const row = await db.run((queries) => findDeciding(queries, claim), { isRepeatable: true });
-      return row ? { kind: 'existing', row } : { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
+      const obstacle = await db.run((queries) => findObstacle(queries, claim), { isRepeatable: true });
+      return obstacle ?? { kind: 'rolled_back', why: 'conflict', error, at: 'claim' };
     }
     // The handler has ended the transaction by SQL that was not recognised: its writes before that may be committed.
     if (means === 'invalid_number') return { kind: 'in_doubt', error: endedTransaction(error) };

@@ -87,6 +87,7 @@ const TRANSACTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<u
 
 const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unknown>> = {
   find: (store) => store.find(id),
+  findObstacle: (store) => store.findObstacle(id),
   probe: (store) => store.probe(id),
   fence: (store) => store.fence({ ...id, mintedAt: null, windowMs: 1000, retentionMs: 1000, waitMs: 0 }),
   awaitReplication: (store, over) => store.awaitReplication(howUntil(over)),

@@ -2,28 +2,36 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { anything, effect, effects, freshKey, kit } from '../../integration/kit.fixture.ts';
+import { storeContract } from '../contract.testsuite.ts';
+import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';
 
 /** A key table in hash partitions: the place of a row is unique in its partition only. */
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase({ ownsTables: true });
-  const { client } = database;
+async function divide({ client }: TestDatabase): Promise<void> {
   const triggers = await client.$queryRaw<{ definition: string }[]>`
     SELECT pg_get_triggerdef(oid) AS definition FROM pg_trigger
      WHERE tgrelid = 'idempotency_keys'::regclass AND NOT tgisinternal`;
   for (const sql of [
-    'DROP INDEX idempotency_keys_thing_idx', // unique, and without the column of the partitions
     'ALTER TABLE idempotency_keys RENAME TO whole',
     'CREATE TABLE idempotency_keys (LIKE whole INCLUDING ALL) PARTITION BY HASH (key)',
+    'CREATE SCHEMA parts',
+    // Also where a partition is in another schema than the table.
     ...[0, 1, 2, 3].map(
-      (n) => `CREATE TABLE keys_${n} PARTITION OF idempotency_keys FOR VALUES WITH (MODULUS 4, REMAINDER ${n})`,
+      (n) => `CREATE TABLE ${n === 0 ? 'parts.' : ''}keys_${n} PARTITION OF idempotency_keys
+              FOR VALUES WITH (MODULUS 4, REMAINDER ${n})`,
     ),
     'DROP TABLE whole',
     ...triggers.map(({ definition }) => definition), // LIKE does not copy them
   ]) {
     await client.$executeRawUnsafe(sql);
   }
+}
+
+storeContract<Tx>('Prisma, on keys in partitions', () => prismaHarness({ prepare: divide }));
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase({ ownsTables: true });
+  await divide(database);
 });
 afterAll(() => database?.drop());
 

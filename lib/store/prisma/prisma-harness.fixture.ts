@@ -21,9 +21,9 @@ export function storeOf(client: TestDatabase['client'], tables?: Tables): Store<
  * @param own where its tables are, and what puts them there
  */
 export async function prismaHarness(
-  own: { tables?: Tables; keys?: string; prepare?: (database: TestDatabase) => Promise<unknown> } = {},
+  own: { tables?: Tables; keys?: string; things?: string; prepare?: (database: TestDatabase) => Promise<unknown> } = {},
 ): Promise<Harness<Tx>> {
-  const { tables, keys = 'idempotency_keys', prepare } = own;
+  const { tables, keys = 'idempotency_keys', things = 'idempotency_things', prepare } = own;
   const database = await testDatabase({ ownsTables: prepare !== undefined });
   await prepare?.(database);
   const other = createClient(database.url);
@@ -50,8 +50,21 @@ export async function prismaHarness(
     forget: async ({ key }) => void (await watch.query(`DELETE FROM ${keys} WHERE key = $1`, [key])),
     hold: async ({ key }, thing) => {
       await watch.query(`SET lock_timeout = '200ms'`);
-      await watch.query(`UPDATE ${keys} SET thing = $2 WHERE key = $1`, [key, thing]).catch(() => {});
+      await watch
+        .query(
+          `WITH held AS (
+             INSERT INTO ${things} (tenant, principal, operation, key, thing)
+             SELECT tenant, principal, operation, key, $2::varchar FROM ${keys} WHERE key = $1)
+           UPDATE ${keys} SET thing = $2::varchar WHERE key = $1`,
+          [key, thing],
+        )
+        .catch(() => {});
       await watch.query('RESET lock_timeout');
+    },
+    holderOf: async ({ tenant, operation, thing }) => {
+      const of = 'tenant = $1 AND operation = $2 AND thing = $3';
+      return (await watch.query(`SELECT principal, key FROM ${things} WHERE ${of}`, [tenant, operation, thing]))
+        .rows[0];
     },
     close: async () => {
       await watch.end();

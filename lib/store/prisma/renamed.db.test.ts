@@ -17,6 +17,7 @@ const tables: Tables = {
   schema: 'Kit',
   idempotency_keys: 'Request_keys',
   idempotency_phases: 'steps',
+  idempotency_things: 'Things',
   outbox_events: 'announcements',
   inbox_events: 'select',
 };
@@ -30,18 +31,23 @@ async function moveTables({ client }: TestDatabase): Promise<void> {
     const name = tables[table];
     if (name) await client.$executeRawUnsafe(`ALTER TABLE "Kit".${table} RENAME TO "${name}"`);
   }
-  // As docs/upgrading.md says: the triggers of the keys name the table of the steps.
-  for (const [trigger, event] of [
-    ['deleted', `DELETE ON ${KEYS} REFERENCING OLD TABLE AS "deleted"`],
-    ['truncated', `TRUNCATE ON ${KEYS}`],
-  ]) {
-    await client.$executeRawUnsafe(`DROP TRIGGER "idempotency_keys_${trigger}" ON ${KEYS}`);
-    await client.$executeRawUnsafe(`CREATE TRIGGER "idempotency_keys_${trigger}" AFTER ${event}
-      FOR EACH STATEMENT EXECUTE FUNCTION "oncekit_delete_steps"('steps')`);
+  // As docs/upgrading.md says: the triggers of the keys name the tables of steps and things.
+  const triggers = await client.$queryRaw<{ name: string; definition: string }[]>`
+    SELECT tgname AS name, pg_get_triggerdef(oid) AS definition FROM pg_trigger
+     WHERE tgrelid = ${KEYS}::regclass AND tgargs <> ''`;
+  for (const { name, definition } of triggers) {
+    const own = Object.entries(tables).reduce(
+      (text, [table, called]) => text.replace(`'${table}'`, `'${called}'`),
+      definition,
+    );
+    await client.$executeRawUnsafe(`DROP TRIGGER "${name}" ON ${KEYS}`);
+    await client.$executeRawUnsafe(own);
   }
 }
 
-storeContract<Tx>('Prisma, on tables of other names', () => prismaHarness({ tables, keys: KEYS, prepare: moveTables }));
+storeContract<Tx>('Prisma, on tables of other names', () =>
+  prismaHarness({ tables, keys: KEYS, things: '"Kit"."Things"', prepare: moveTables }),
+);
 
 describe('tables of other names', () => {
   let database: TestDatabase;

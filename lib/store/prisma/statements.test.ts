@@ -4,7 +4,7 @@ import { hiddenStatements, type RoomStatement, statementsOfRoom } from './statem
 // Where the tables are distributed over several machines, a statement that names every column of a key's scope finds its
 // rows on one of them, whichever of the columns they are distributed by. See docs/deployment.md.
 
-const KEY_TABLES = 'idempotency_(?:keys|phases|events|audit)';
+const KEY_TABLES = 'idempotency_(?:keys|phases|events|audit|things)';
 const SCOPE = ['tenant', 'principal', 'operation', 'key'];
 
 /** Statements that are not about one key, and why. */

@@ -12,7 +12,7 @@ import { leaseQuestions, renew } from './keys/lease.ts';
 import { type CountCache, countOpen, listQuestions, overview } from './keys/list.ts';
 import { lostKeysOn } from './keys/lost-keys.ts';
 import { actQuestions, erasePrincipal, reapAudit } from './keys/operate.ts';
-import { findDeciding, findEvents, findSteps, recordEvent, recordFollower, thingOf } from './keys/read.ts';
+import { find, findEvents, findObstacle, findSteps, recordEvent, recordFollower, thingOf } from './keys/read.ts';
 import { type Reaped, reapKeys } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
 import { stepQuestions } from './keys/steps.ts';
@@ -64,7 +64,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
       readSchema,
     }),
     ...asking({ ...listQuestions, reapTallies, reapAudit }, BATCH),
-    ...asking({ find: findDeciding, thingOf, revision: findRevision }, REPEATABLE),
+    ...asking({ find, findObstacle, thingOf, revision: findRevision }, REPEATABLE),
     // Sent again where its answer is lost, so it may be counted twice.
     ...asking({ addTallies }, REPEATABLE),
     // It waits for the transaction of whoever has the key now. Given up, nobody would ever hear of it. Twice it is one event.

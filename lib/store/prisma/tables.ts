@@ -9,7 +9,14 @@ import type { Last, TransactionPlan } from './transaction-plan.ts';
  * part's version: keys/schema.ts.
  */
 export const TABLES_OF = {
-  keys: ['idempotency_keys', 'idempotency_phases', 'idempotency_events', 'idempotency_tallies', 'idempotency_audit'],
+  keys: [
+    'idempotency_keys',
+    'idempotency_phases',
+    'idempotency_events',
+    'idempotency_tallies',
+    'idempotency_audit',
+    'idempotency_things',
+  ],
   messaging: [
     'outbox_events',
     'outbox_aggregates',

@@ -6,7 +6,7 @@ import type { RawQueries } from '../client.ts';
 import { readOnlyError } from '../errors.ts';
 import { LEVEL, type Rows, type Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
-import { epochMs, findDeciding, IS_KEY, keyValues } from './read.ts';
+import { epochMs, findObstacle, IS_KEY, keyValues } from './read.ts';
 
 /**
  * The number of the advisory lock that stands for a key. It arbitrates nothing, the unique index does: it is a ticket
@@ -27,8 +27,16 @@ export function thingTicketOf({ tenant, operation }: Pick<KeyId, 'tenant' | 'ope
   return hash('sha256', lengthPrefixed('', tenant, operation, thing), 'buffer').readBigInt64BE();
 }
 
-/** The row that holds a thing, whoever's it is: the unique index `idempotency_keys_thing_idx` lets in one. */
-const holdsThing = (thing: string) => `tenant = $1 AND operation = $3 AND thing = ${thing}`;
+/** Says to the database's trigger that a statement of the kit's writes the thing beside its key. It ends with the transaction. */
+const SET_HELD = `set_config('oncekit.thing', 'held', true)`;
+
+/** Writes that the key of parameters 1 to 4 holds a thing, `how` it is told. */
+export const holdThing = ([thing, isForever]: Held, how = '') => `
+  INSERT INTO idempotency_things (tenant, principal, operation, key, thing, is_forever)
+  SELECT $1, $2, $3, $4, ${thing}, ${isForever}::boolean${how}`;
+
+/** The parameters of a thing: its name, and whether it is held for ever. */
+type Held = readonly [thing: string, isForever: string];
 
 /** The setting of a transaction that has drawn a ticket. */
 export const TICKET = 'oncekit.ticket';
@@ -92,8 +100,8 @@ export async function judgeWindow(db: RawQueries, { mintedAt, windowMs }: KeyWin
 
 const NO_LEASE = { columns: '', values: '' };
 
-/** What a claim has besides: CTEs before it, which `drawn` comes `from`, the parameter of its `thing`, the columns of a lease. */
-type ClaimParts = Partial<Record<'before' | 'from' | 'returning' | 'thing', string>> & { lease?: typeof NO_LEASE };
+/** What a claim has besides: CTEs before it, which `drawn` comes `from`, the parameters of its `thing`, the columns of a lease. */
+type ClaimParts = Partial<Record<'before' | 'from' | 'returning', string>> & { thing?: Held; lease?: typeof NO_LEASE };
 
 /**
  * The claim of a transaction whose COMMIT is Prisma's, and of one that waits for another's: a row, completed before COMMIT.
@@ -114,22 +122,31 @@ type ClaimParts = Partial<Record<'before' | 'from' | 'returning' | 'thing', stri
  * A minted key outside its window is not inserted (K3), judged by the server's clock at this very moment, not at the
  * start of a transaction that may have waited.
  *
- * With a `thing` two unique indexes decide, so ON CONFLICT names none: another key of the thing is met like another claim.
+ * A `thing` is written first, and where that fails, no key: another key of it is met like another claim. Where the key alone
+ * fails, the transaction is rolled back, and the thing with it.
  */
-const claim = (
-  drawn: string,
-  { before = '', from = '', returning = '', thing = '', lease = NO_LEASE }: ClaimParts,
-) => `${before}
+const claim = (drawn: string, { before = '', from = '', returning = '', thing, lease = NO_LEASE }: ClaimParts) => {
+  const mayClaim = `WHERE ${drawn}
+   AND ${inWindow('$9', '$10')}`;
+  const held =
+    thing &&
+    holdThing(
+      thing,
+      `
+  ${from} ${mayClaim}
+  ON CONFLICT (thing, operation, tenant) DO NOTHING
+  RETURNING ${SET_HELD}`,
+    );
+  return `${before}${held ? `${before ? ',' : '\nWITH'} held AS (${held})` : ''}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
-                              schema_version, minted_at, claimed_at, expires_at, trace_parent${lease.columns}${thing && ', thing'})
+                              schema_version, minted_at, claimed_at, expires_at, trace_parent${lease.columns}${thing ? ', thing' : ''})
 SELECT $1, $2, $3, $4, 'in_progress', $5::bytea, $6::smallint, $7, $8::int, $9::timestamptz, clock_timestamp(),
-       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms', $14${lease.values}${thing && `, ${thing}`}
-  ${from}
- WHERE ${drawn}
-   AND ${inWindow('$9', '$10')}
-ON CONFLICT ${thing ? '' : '(tenant, principal, operation, key) '}DO NOTHING
+       greatest(clock_timestamp(), $9::timestamptz) + $11::float8 * interval '1 ms', $14${lease.values}${thing ? `, ${thing[0]}` : ''}
+  ${held ? 'FROM held' : `${from}\n ${mayClaim}`}
+ON CONFLICT (tenant, principal, operation, key) DO NOTHING
 RETURNING ${epochMs('claimed_at')} AS "claimedAtMs", ${epochMs('expires_at')} AS "expiresAtMs",
           set_config('idle_in_transaction_session_timeout', $13, true) AS idle, ${LEVEL}${returning}`;
+};
 
 /** The same where it may wait, for as long as the parameter `timeout` says; with a lease in `lease.ts`. */
 export const claimWaiting = (timeout: string, drawn: string, how: Pick<ClaimParts, 'thing' | 'lease'> = {}) =>
@@ -147,8 +164,8 @@ WITH before AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_time
 const CLAIM_WAITING = claimWaiting('$15', 'pg_advisory_xact_lock($12::bigint) IS NOT NULL');
 const CLAIM_AT_ONCE = claim('pg_try_advisory_xact_lock($12::bigint)', {});
 
-const CLAIM_THING_WAITING = claimWaiting('$17', drawTickets('$12', '$16', 'true'), { thing: '$15' });
-const CLAIM_THING_AT_ONCE = claim(tryBoth('$12', '$16'), { thing: '$15' });
+const CLAIM_THING_WAITING = claimWaiting('$18', drawTickets('$12', '$17', 'true'), { thing: ['$15', '$16'] });
+const CLAIM_THING_AT_ONCE = claim(tryBoth('$12', '$17'), { thing: ['$15', '$16'] });
 
 /**
  * The claim of a transaction of the kit's own, which nearly every claim is. It writes nothing: nobody could see the row
@@ -159,14 +176,14 @@ const CLAIM_THING_AT_ONCE = claim(tryBoth('$12', '$16'), { thing: '$15' });
  * would be missed, and the handler run beside its effect. The setting says to the completion that it is still the same
  * transaction, and ends with it.
  */
-const draw = (drawn: string) => `
-SELECT set_config('${TICKET}', CASE WHEN ${drawn} THEN 'drawn' ELSE '' END, true)`;
+const draw = (drawn: string, besides = '') => `
+SELECT set_config('${TICKET}', CASE WHEN ${drawn} THEN 'drawn' ELSE '' END, true)${besides}`;
 const look = (thing = '') => `
 SELECT current_setting('${TICKET}') = 'drawn'
        AND NOT EXISTS (SELECT FROM idempotency_keys WHERE ${IS_KEY})${
          thing &&
          `
-       AND NOT EXISTS (SELECT FROM idempotency_keys WHERE ${holdsThing(thing)})`
+       AND NOT EXISTS (SELECT FROM idempotency_things WHERE tenant = $1 AND operation = $3 AND thing = ${thing})`
        }
        AND ${inWindow('$5', '$6')} AS "isFree",
        current_setting('transaction_read_only') = 'on' AS "isReadOnly",
@@ -176,7 +193,7 @@ SELECT current_setting('${TICKET}') = 'drawn'
 const DRAW = draw('pg_try_advisory_xact_lock($1::bigint)');
 const LOOK = look();
 
-const DRAW_BOTH = draw(tryBoth('$1', '$2'));
+const DRAW_BOTH = draw(tryBoth('$1', '$2'), `, ${SET_HELD}`);
 const LOOK_FOR_THING = look('$8');
 
 /**
@@ -203,6 +220,10 @@ export function claimValues(claim: Claim, holdMs: number) {
 
 /** Writes how long a transaction may be idle, with a second more, in which the kit ends it itself. */
 export const idleLimit = (holdMs: number) => `${Math.ceil(holdMs) + 1000}ms`;
+
+/** The values of a thing's parameters. */
+export const thingValues = ({ holdsForever = false }: Pick<Claim, 'holdsForever'>, thing: string) =>
+  [thing, holdsForever] as const;
 
 /** A key that is this execution's. */
 export interface Claimed {
@@ -237,7 +258,7 @@ export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolea
   const values = claimValues(claim, holdMs);
   const [atOnce, waiting] =
     thing === undefined ? [CLAIM_AT_ONCE, CLAIM_WAITING] : [CLAIM_THING_AT_ONCE, CLAIM_THING_WAITING];
-  const whole = thing === undefined ? values : [...values, thing, thingTicketOf(claim, thing)];
+  const whole = thing === undefined ? values : [...values, ...thingValues(claim, thing), thingTicketOf(claim, thing)];
   if (claim.waitMs <= 0) return [{ text: atOnce, values: whole }];
   return [{ text: waiting, values: [...whole, lockTimeout(claim.waitMs)], mayWait: true }];
 }
@@ -273,8 +294,8 @@ export type ClaimConflict = Obstacle | { kind: 'vanished' };
 
 /** Reads the obstacle in a statement of its own: the one that waited for it cannot see it. */
 export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimConflict> {
-  const row = await findDeciding(db, claim);
-  if (row) return { kind: 'existing', row };
+  const obstacle = await findObstacle(db, claim);
+  if (obstacle) return obstacle;
   const verdict = await judgeWindow(db, claim);
   if (verdict !== 'open') return { kind: verdict };
   return claim.waitMs > 0 ? { kind: 'vanished' } : { kind: 'locked' };

@@ -2,7 +2,7 @@ import type { HeldKey, LeasedCompletion, Write } from '../../leases.ts';
 import type { Claim, Completion, KeyRow } from '../../rows.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
-import { type Claimed, TICKET } from './claim.ts';
+import { type Claimed, holdThing, TICKET, thingValues } from './claim.ts';
 import { failIfEmpty, heldValues, IS_HELD, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
 import { epochMs, IS_KEY, KEY_COLUMNS, keyValues, signedAt } from './read.ts';
 
@@ -26,18 +26,18 @@ SELECT max("settledAtMs") AS "settledAtMs", 1 / count(*) AS one FROM completed`;
 // The whole row of a claim that has written none. It fails, and with it the COMMIT behind it, where a row is there after all
 // (there is no ON CONFLICT), and in another transaction than the one that drew the ticket: a handler that has ended that one
 // must not get a key without its effect. A count of what was written would cost a quarter more.
-const write = (thing = '') => `
+const write = (thing?: string, held = '') => `${held}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, settled_at, expires_at, trace_parent, result,
-                              fencing_token${thing && ', thing'})
+                              fencing_token${thing ? ', thing' : ''})
 VALUES ($1, $2, $3, $4, $5, $6::bytea, $7::smallint, $8, $9::int, $10::timestamptz, $11::timestamptz,
         greatest(clock_timestamp(), $11::timestamptz), $12::timestamptz, $13, $14,
-        CASE WHEN current_setting('${TICKET}', true) = 'drawn' THEN '${FIRST_TOKEN}' ELSE 'no ticket' END::int${thing && `, ${thing}`})
+        CASE WHEN current_setting('${TICKET}', true) = 'drawn' THEN '${FIRST_TOKEN}' ELSE 'no ticket' END::int${thing ? `, ${thing}` : ''})
 RETURNING ${epochMs('settled_at')} AS "settledAtMs"`;
 
 const WRITE = write();
-/** The same with the thing, which a refusal does not hold. Fails where another key holds the thing. */
-const WRITE_WITH_THING = write('$15');
+/** The same with the thing. Fails where that is held. A refusal in one transaction holds none: nothing was done outside. */
+const WRITE_WITH_THING = write('$15', `\nWITH held AS (${holdThing(['$15', '$16'])})`);
 
 /** Stores the answer with the effect, at the end of the transaction that claimed the key. */
 export function completionStatement(claim: Claim, claimed: Claimed, { state, result }: Completion): Statement {
@@ -52,7 +52,7 @@ export function completionStatement(claim: Claim, claimed: Claimed, { state, res
   const sealed = [hash, version, secretId, schemaVersion, ...times.map((at) => at && timestamp(at))];
   const values = [...keyValues(claim), state, ...sealed, traceParent, result];
   if (claim.thing === undefined || state === 'failed') return { text: WRITE, values };
-  return { text: WRITE_WITH_THING, values: [...values, claim.thing] };
+  return { text: WRITE_WITH_THING, values: [...values, ...thingValues(claim, claim.thing)] };
 }
 
 /** The row as it was committed. */

@@ -4,7 +4,16 @@ import type { HeldKey, LeasedClaim, Leases, PutOff } from '../../leases.ts';
 import { type RawQueries, sendStatement } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import { claimValues, claimWaiting, drawTicket, drawTickets, idleLimit, lockTimeout, thingTicketOf } from './claim.ts';
+import {
+  claimValues,
+  claimWaiting,
+  drawTicket,
+  drawTickets,
+  idleLimit,
+  lockTimeout,
+  thingTicketOf,
+  thingValues,
+} from './claim.ts';
 import { findSteps, KEY_COLUMNS, keyValues, NOW, type RawRow, toKeyRow } from './read.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `heldValues`. */
@@ -82,7 +91,7 @@ const lease = {
 };
 
 const BEGIN = claimWaiting('$15', drawTicket('$12', '$16'), { lease });
-const BEGIN_WITH_THING = claimWaiting('$15', drawTickets('$12', '$21', '$16'), { lease, thing: '$20' });
+const BEGIN_WITH_THING = claimWaiting('$15', drawTickets('$12', '$22', '$16'), { lease, thing: ['$20', '$21'] });
 
 /** The claim of a key with a lease: a row, or none where another one is in the way. */
 export function beginStatement(claim: LeasedClaim, idleMs: number): Statement {
@@ -90,7 +99,8 @@ export function beginStatement(claim: LeasedClaim, idleMs: number): Statement {
   const mayWait = waitMs > 0;
   const values = [...claimValues(claim, idleMs), lockTimeout(waitMs), mayWait, leaseMs, input, firstToken];
   if (claim.thing === undefined) return { text: BEGIN, values, mayWait };
-  return { text: BEGIN_WITH_THING, values: [...values, claim.thing, thingTicketOf(claim, claim.thing)], mayWait };
+  const held = [...thingValues(claim, claim.thing), thingTicketOf(claim, claim.thing)];
+  return { text: BEGIN_WITH_THING, values: [...values, ...held], mayWait };
 }
 
 /** The key as it is for the executor that has just claimed it. */

@@ -68,6 +68,8 @@ const ORDERS = {
   expires: `expires_at, key, ${UNIQUE}`,
 } as const;
 
+const HOLDERS = 'idempotency_things AS held JOIN idempotency_keys USING (tenant, principal, operation, key)';
+
 // A stored answer may have 256 KiB, and no list shows it.
 const COLUMNS = `${KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/\bfingerprint\b/, 'NULL AS fingerprint')}, thing`;
 
@@ -84,7 +86,7 @@ const list: Asked<Oversight, 'list'> = async (db, filter) => {
  * table where it expects to find little, and a person from waiting for the whole of a large one.
  *
  * Open keys are few, and found by an index of their own. A key that begins with the wanted text is found by the primary
- * key, and a thing by the index of things; in one condition with the principal, they would not be.
+ * key, and a thing by that of things; in one condition with the principal, they would not be.
  */
 export function listStatement(filter: KeyFilter): { text: string; values: unknown[] } {
   const { tenant, state, operation, search, stuck, stuckAfterMs = 60_000, sort = 'newest', limit, offset } = filter;
@@ -111,13 +113,13 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
   if (!search) return pageOf(from(isOpen ? OPEN_KEYS : walked));
   const [text, end] = [given(search), given(`${search}\u{10FFFF}`)];
   const byKey = `key >= ${text} AND key < ${end}`;
-  const byThing = `thing >= ${text} AND thing < ${end}`;
+  const byThing = (thing: string) => `${thing} >= ${text} AND ${thing} < ${end}`;
   const byPrincipal = `starts_with(principal, ${text})`;
-  if (isOpen) return pageOf(from(OPEN_KEYS, `(${byKey} OR ${byThing} OR ${byPrincipal})`));
+  if (isOpen) return pageOf(from(OPEN_KEYS, `(${byKey} OR ${byThing('thing')} OR ${byPrincipal})`));
   const enough = `ORDER BY ${order} LIMIT ${given(limit + offset + 1)}::int`;
   const found = `(SELECT * ${from('idempotency_keys', byKey)} ${enough})
-    UNION ALL (SELECT * ${from('idempotency_keys', byThing, `NOT (${byKey})`)} ${enough})
-    UNION ALL (SELECT * ${from(walked, byPrincipal, `NOT (${byKey})`, `(${byThing}) IS NOT TRUE`)} ${enough})`;
+    UNION ALL (SELECT idempotency_keys.* ${from(HOLDERS, byThing('held.thing'), `NOT (${byKey})`)} ${enough})
+    UNION ALL (SELECT * ${from(walked, byPrincipal, `NOT (${byKey})`, `(${byThing('thing')}) IS NOT TRUE`)} ${enough})`;
   return pageOf(`FROM (${found}) AS found`);
 }
 
@@ -139,8 +141,9 @@ const SAMPLED = 30_000;
 const isOf = (tenant: string) => `(${tenant}::text IS NULL OR tenant = ${tenant})`;
 
 const ABOUT = `
-SELECT greatest(reltuples, 0)::float8 AS expected, pg_total_relation_size(pg_class.oid)::float8 AS bytes, open.*,
-       prevented.*
+SELECT greatest(reltuples, 0)::float8 AS expected, open.*, prevented.*,
+       (pg_total_relation_size(pg_class.oid)
+        + (SELECT coalesce(sum(pg_total_relation_size(relid)), 0) FROM pg_partition_tree(pg_class.oid)))::float8 AS bytes
   FROM pg_class,
        (SELECT count(*) FILTER (WHERE state = 'in_progress')::float8 AS in_progress,
                count(*) FILTER (WHERE state = 'unknown')::float8 AS unknown,

@@ -1,7 +1,8 @@
 import type { LostKeys, LostStep } from '../../lost-keys.ts';
 import { type Asked, askingBy, type Db } from '../db.ts';
+import { isOfState } from '../errors.ts';
 import { findAnnouncedIn, findKnown } from '../messages/outbox.ts';
-import { thingTicketOf, ticketOf, tryBoth } from './claim.ts';
+import { holdThing, thingTicketOf, thingValues, ticketOf, tryBoth } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { AUDIT, record } from './operate.ts';
 import { find, NOW } from './read.ts';
@@ -18,7 +19,7 @@ export function lostKeysOn<Tx>(db: Db): LostKeys<Tx> {
 // A thing that another key holds by now stays that one's. An answer is entered all the same, without the thing, so that a
 // retry is answered. A key that would be gone on with is not entered: it would do once more what the other key has done.
 const IS_FREE = `NOT EXISTS (
-           SELECT FROM idempotency_keys
+           SELECT FROM idempotency_things
             WHERE tenant = $1::varchar AND operation = $3::varchar AND thing = $16::text)`;
 
 // The same insert against the same unique index as a claim, and one statement, so that a crash leaves all of it or nothing.
@@ -30,7 +31,7 @@ const IS_FREE = `NOT EXISTS (
 //
 // A call that may have been done counts as sent at the earliest time at which it can have been, from which the provider's
 // memory of its key is reckoned, and as sent at the latest now: "absent" may mean "not yet" for a while.
-const enter = ({ drawn, column, thing, mayEnter, arbiter }: Record<keyof typeof NO_THING, string>) => `
+const enter = ({ drawn, column, thing, mayEnter, entered, held }: Record<keyof typeof NO_THING, string>) => `
 WITH ticket AS MATERIALIZED (SELECT ${drawn} AS drawn),
 entered AS (
   INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id, schema_version,
@@ -40,8 +41,8 @@ entered AS (
          CASE WHEN $12::text IS NULL THEN ${NOW} END, CASE WHEN $12::text IS NULL THEN ${NOW} END, $12::text,
          CASE WHEN $12::text IS NOT NULL THEN clock_timestamp() END${thing}
     FROM ticket WHERE drawn${mayEnter}
-  ON CONFLICT ${arbiter} DO NOTHING
-  RETURNING 1),
+  ON CONFLICT (tenant, principal, operation, key) DO NOTHING
+  RETURNING ${entered}),${held}
 steps AS (
   INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, result, arguments,
                                   derived_key, fencing_token, sends, first_sent_at, keys_until, last_sent_at, finished_at)
@@ -65,16 +66,20 @@ const NO_THING = {
   column: '',
   thing: '',
   mayEnter: '',
-  arbiter: '(tenant, principal, operation, key)',
+  entered: '1',
+  held: '',
 };
 const ENTER = enter(NO_THING);
-// The index of things is an arbiter, too.
+// The key first, so that none is held by a key that was not entered. Where another key has taken the thing since the statement
+// began, it fails.
 const ENTER_WITH_THING = enter({
-  drawn: tryBoth('$5', '$17'),
+  drawn: tryBoth('$5', '$18'),
   column: ', thing',
   thing: `, (SELECT $16::text WHERE ${IS_FREE})`,
   mayEnter: ` AND ($12::text IS NOT NULL OR ${IS_FREE})`,
-  arbiter: '',
+  entered: 'thing',
+  held: `
+held AS (${holdThing(['thing', '$17'], ' FROM entered WHERE thing IS NOT NULL')}),`,
 });
 
 const enterLost: Asked<LostKeys<never>, 'enterLost'> = async (db, lost, by) => {
@@ -84,15 +89,21 @@ const enterLost: Asked<LostKeys<never>, 'enterLost'> = async (db, lost, by) => {
   values.push(fingerprint?.hash ?? null, fingerprint?.version ?? null, fingerprint?.secretId ?? null);
   values.push(schemaVersion, retentionMs, input, result, JSON.stringify(steps.map(inJson)));
   values.push(by.actor, JSON.stringify(by.detail));
-  if (thing !== undefined) values.push(thing, thingTicketOf(lost, thing));
+  if (thing !== undefined) values.push(...thingValues(lost, thing), thingTicketOf(lost, thing));
   const statement = thing === undefined ? ENTER : ENTER_WITH_THING;
-  const [row] = await db.$queryRawUnsafe<{ drawn: boolean; entered: boolean }[]>(statement, ...values);
+  const row = await db.$queryRawUnsafe<Entry[]>(statement, ...values).then(([first]) => first, takenMeanwhile);
   if (row?.entered) return 'entered';
   if (!row?.drawn) return 'locked';
-  // A row is in the way: the key's own, or another key's that has its thing and may be younger than the statement's snapshot.
   if (await find(db, lost)) return 'existing';
   return thing !== undefined && 'input' in is ? 'held' : 'locked';
 };
+
+type Entry = { drawn: boolean; entered: boolean };
+
+/** Nothing was entered: whoever enters keys is to look again. */
+function takenMeanwhile(error: unknown): undefined {
+  if (!isOfState('23505')(error)) throw error;
+}
 
 const inJson = (step: LostStep) =>
   step.kind === 'foreign' ? { ...step, arguments: Buffer.from(step.arguments).toString('hex') } : step;

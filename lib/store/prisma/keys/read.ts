@@ -2,7 +2,7 @@ import { parseKey } from '../../../core/key.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
 import type { Leases, Step } from '../../leases.ts';
-import type { Claim, KeyRow } from '../../rows.ts';
+import type { Claim, Committed, KeyRow } from '../../rows.ts';
 import type { Store } from '../../store.ts';
 import { countRows, type RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
@@ -109,19 +109,22 @@ export async function find(db: RawQueries, id: KeyId): Promise<KeyRow | undefine
   return found.key === null ? undefined : toKeyRow(found);
 }
 
-// The principal is not asked for: the thing is done once by all of them.
+// The principal is not asked for: the thing is done once by all of them. A thing that is held alone has no key.
 const FIND_HOLDER = `
-SELECT ${KEY_COLUMNS} FROM idempotency_keys WHERE tenant = $1 AND operation = $2 AND thing = $3`;
+SELECT ${KEY_COLUMNS} FROM idempotency_things AS held LEFT JOIN idempotency_keys USING (tenant, principal, operation, key)
+ WHERE tenant = $1 AND operation = $2 AND held.thing = $3`;
 
 /** A key, and the thing that it is to be done once for, where its operation names one. */
 type KeyWithThing = KeyId & Pick<Claim, 'thing'>;
 
-/** The committed row of the key; where there is none, the one that holds its thing. Errors as of `find`. */
-export async function findDeciding(db: RawQueries, { thing, ...id }: KeyWithThing): Promise<KeyRow | undefined> {
+/** `Store.findObstacle`. Errors as of `find`. */
+export async function findObstacle(db: RawQueries, { thing, ...id }: KeyWithThing): Promise<Committed | undefined> {
   const row = await find(db, id);
-  if (row || thing === undefined) return row;
-  const [holder] = await db.$queryRawUnsafe<RawRow[]>(FIND_HOLDER, id.tenant, id.operation, thing);
-  return holder && toKeyRow(holder);
+  if (row) return { kind: 'existing', row };
+  if (thing === undefined) return undefined;
+  const [held] = await db.$queryRawUnsafe<(RawRow | { state: null })[]>(FIND_HOLDER, id.tenant, id.operation, thing);
+  if (!held) return undefined;
+  return held.state === null ? { kind: 'thing_done' } : { kind: 'existing', row: toKeyRow(held) };
 }
 
 const THING = `SELECT thing FROM idempotency_keys WHERE ${IS_KEY}`;

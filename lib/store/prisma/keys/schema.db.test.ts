@@ -40,7 +40,7 @@ const verdicts = async ({ idempotency }: { idempotency: ReturnType<typeof kit> }
 test('the version that the migrations have written is read back, part by part', async () => {
   const there = await on();
   expect(await there.idempotency.readSchema()).toEqual([
-    { part: 'keys', verdict: 'current', existing: 'oncekit keys schema 5', expected: 'oncekit keys schema 5' },
+    { part: 'keys', verdict: 'current', existing: 'oncekit keys schema 6', expected: 'oncekit keys schema 6' },
     {
       part: 'messaging',
       verdict: 'current',
@@ -76,7 +76,7 @@ const gaps: [string, string[], { existing: RegExp; message: RegExp }][] = [
   [
     'a column that only the completion writes is missing',
     ['ALTER TABLE idempotency_keys DROP COLUMN settled_at'],
-    { existing: /^oncekit keys schema 5; .*settled_at/, message: /changed its tables/ },
+    { existing: /^oncekit keys schema 6; .*settled_at/, message: /changed its tables/ },
   ],
   [
     'no migration has run',
@@ -103,7 +103,7 @@ test.each(gaps)('%s: said with what to run, and nothing is executed', async (_, 
     name: 'ConfigurationError',
     message: expect.stringMatching(message),
     existing: expect.stringMatching(existing),
-    expected: 'oncekit keys schema 5',
+    expected: 'oncekit keys schema 6',
   });
   expectCounted(await effects(client, key)).toBe(0);
 });
@@ -131,7 +131,7 @@ test('a key that was refused for its tables is free once the migration has run',
 test('an older kit goes on on a newer schema: what was added does not concern it', async () => {
   const { order, client } = await on(
     'ALTER TABLE idempotency_keys ADD COLUMN "of a later version" INTEGER NOT NULL DEFAULT 0',
-    mark('idempotency_keys', 'oncekit schema 5'),
+    mark('idempotency_keys', 'oncekit schema 6'),
   );
   const key = freshKey();
   expect(await order.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });
