@@ -208,7 +208,7 @@ describe('A6 the second key for a thing', () => {
     expect([await kept(), await kept(1000), await kept(30 * 24 * HOUR)]).toEqual([25, 25, 720]);
   });
 
-  describe('A6 X3 held for ever, once its key is gone', () => {
+  describe('A6 X1 held for ever, once its key is gone', () => {
     const forever = { holdFor: 'forever' };
     async function doneForEver(): Promise<{ cart: string; first: string }> {
       const [cart, first] = [freshCart(), freshKey()];
@@ -220,8 +220,8 @@ describe('A6 the second key for a thing', () => {
     test.each([
       ['claimed at once', { attempt: 1 }, {}],
       ['looked for before', { attempt: 2 }, {}],
-      ['before it is admitted', { attempt: 1 }, { admit: () => 1000 }],
-    ] as const)('A6 X3 it is already_done for everybody, without data: %s', async (_, request, options) => {
+      ['once it is admitted', { attempt: 1 }, { admit: () => true }],
+    ] as const)('A6 X1 it is already_done for everybody, without data: %s', async (_, request, options) => {
       const { cart, first } = await doneForEver();
       const order = once({ ...forever, ...options });
       for (const key of [freshKey(), first]) {
@@ -231,6 +231,13 @@ describe('A6 the second key for a thing', () => {
         expectCounted(await rowsOf(database.client, key)).toEqual([]);
       }
       expectCounted(await effects(database.client, cart)).toBe(1);
+    });
+
+    test('O3 X1 nothing is told of it to whom `admit` refuses', async () => {
+      const { cart } = await doneForEver();
+      const order = once({ ...forever, admit: () => 'unauthorized' });
+      const told = await order.execute({ key: freshKey(), payload: { cart }, attempt: 1 });
+      expect(told).toMatchObject({ code: 'unauthorized', executed: false });
     });
 
     test('A6 C2 a call with other values that has joined it tries by itself, for it may name another thing', async () => {
