@@ -53,16 +53,12 @@ export interface Claim extends KeyId, KeyWindow {
   traceParent?: string | undefined;
 }
 
-/** What is in the way of a claim, and committed. */
-export type Committed =
+/** What is in the way of a claim. */
+export type Obstacle =
   /** Someone else's row was there: the key's, or else that of another key which holds its thing. */
   | { kind: 'existing'; row: KeyRow }
   /** Its thing is done for good, and the key that did it is gone. */
-  | { kind: 'thing_done' };
-
-/** What is in the way of a claim. */
-export type Obstacle =
-  | Committed
+  | { kind: 'thing_done' }
   /** Someone else's uncommitted claim, of the key or of its thing, outlasted `waitMs`. */
   | { kind: 'locked' }
   /** No row, and the minted key is outside its window: `expired`, or `early` when it comes from the future. */

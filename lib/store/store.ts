@@ -1,17 +1,7 @@
 import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
 import type { Oversight } from './oversight.ts';
-import type {
-  Claim,
-  Committed,
-  Completion,
-  ExecuteOptions,
-  InDoubt,
-  KeyRow,
-  KeyWindow,
-  Obstacle,
-  RolledBack,
-} from './rows.ts';
+import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, KeyWindow, Obstacle, RolledBack } from './rows.ts';
 
 export type { Tally } from './oversight.ts';
 export {
@@ -61,7 +51,7 @@ export interface Store<Tx> extends Leases<Tx>, Oversight {
   find(id: KeyId): Promise<KeyRow | undefined>;
 
   /** What is committed and in the way of a claim, read on the primary: the key's row, or what holds its thing. */
-  findObstacle(id: KeyId & Pick<Claim, 'thing'>): Promise<Committed | undefined>;
+  findObstacle(id: KeyId & Pick<Claim, 'thing'>): Promise<Obstacle | undefined>;
 
   /** The thing that a key holds; null where it holds none, or has no row. */
   thingOf(id: KeyId): Promise<string | null>;

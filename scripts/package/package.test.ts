@@ -197,6 +197,7 @@ describe('what is published', () => {
         '0003_keys.sql',
         '0004_keys.sql',
         '0005_keys.sql',
+        '0006_keys.sql',
       ]),
     );
     expect(manifest.files).toEqual(

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createClient } from '../../../shop/db.ts';
 import { claimOf, DONE, HOW, refusedAs } from '../../store/contract-harness.fixture.ts';
-import { claimValues, lockTimeout, thingTicketOf, ticketOf } from '../../store/prisma/keys/claim.ts';
+import { claimValues, lockTimeout, thingValues, ticketOf } from '../../store/prisma/keys/claim.ts';
 import { keyValues } from '../../store/prisma/keys/read.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import type { Claim, Completion } from '../../store/rows.ts';
@@ -53,7 +53,7 @@ type Ended = 'done' | 'turned away';
 async function execute5(sql: pg.Client, claim: Claim, way: Way, to: Completion = DONE): Promise<Ended> {
   const key = keyValues(claim);
   const { thing = '', fingerprint, schemaVersion } = claim;
-  const [ticket, thingTicket] = [ticketOf(claim), thingTicketOf(claim, thing)];
+  const [ticket, [, , thingTicket]] = [ticketOf(claim), thingValues(claim, thing)];
   const work = () => sql.query('INSERT INTO effects VALUES ($1)', [thing]);
   const claimed = async (text: string, values: unknown[]) => (await sql.query(text, values)).rows[0];
   await sql.query('BEGIN');

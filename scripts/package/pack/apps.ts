@@ -144,6 +144,10 @@ async function copyTables(app: string, databaseUrl: string): Promise<void> {
       path.join(kit, 'kit/0005_keys.sql'),
       'utf8',
     ),
+    'prisma/migrations/20260102090005_oncekit_6/migration.sql': await readFile(
+      path.join(kit, 'kit/0006_keys.sql'),
+      'utf8',
+    ),
   });
   await applyMigrations(databaseUrl, path.join(app, 'prisma'));
 }

@@ -23,7 +23,7 @@ export function ticketOf(id: KeyId): bigint {
  * The number of the advisory lock that stands for a thing: a ticket like a key's, drawn behind it. No tenant
  * is empty, so that no key's ticket is made of the same text.
  */
-export function thingTicketOf({ tenant, operation }: Pick<KeyId, 'tenant' | 'operation'>, thing: string): bigint {
+function thingTicketOf({ tenant, operation }: Pick<KeyId, 'tenant' | 'operation'>, thing: string): bigint {
   return hash('sha256', lengthPrefixed('', tenant, operation, thing), 'buffer').readBigInt64BE();
 }
 
@@ -221,9 +221,9 @@ export function claimValues(claim: Claim, holdMs: number) {
 /** Writes how long a transaction may be idle, with a second more, in which the kit ends it itself. */
 export const idleLimit = (holdMs: number) => `${Math.ceil(holdMs) + 1000}ms`;
 
-/** The values of a thing's parameters. */
-export const thingValues = ({ holdsForever = false }: Pick<Claim, 'holdsForever'>, thing: string) =>
-  [thing, holdsForever] as const;
+/** The values of a thing's parameters, and its ticket. */
+export const thingValues = (of: Pick<Claim, 'tenant' | 'operation' | 'holdsForever'>, thing: string) =>
+  [thing, of.holdsForever ?? false, thingTicketOf(of, thing)] as const;
 
 /** A key that is this execution's. */
 export interface Claimed {
@@ -258,7 +258,7 @@ export function claimStatements(claim: Claim, holdMs: number, writesOnce: boolea
   const values = claimValues(claim, holdMs);
   const [atOnce, waiting] =
     thing === undefined ? [CLAIM_AT_ONCE, CLAIM_WAITING] : [CLAIM_THING_AT_ONCE, CLAIM_THING_WAITING];
-  const whole = thing === undefined ? values : [...values, ...thingValues(claim, thing), thingTicketOf(claim, thing)];
+  const whole = thing === undefined ? values : [...values, ...thingValues(claim, thing)];
   if (claim.waitMs <= 0) return [{ text: atOnce, values: whole }];
   return [{ text: waiting, values: [...whole, lockTimeout(claim.waitMs)], mayWait: true }];
 }

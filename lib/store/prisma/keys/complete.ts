@@ -2,7 +2,7 @@ import type { HeldKey, LeasedCompletion, Write } from '../../leases.ts';
 import type { Claim, Completion, KeyRow } from '../../rows.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
-import { type Claimed, holdThing, TICKET, thingValues } from './claim.ts';
+import { type Claimed, holdThing, TICKET } from './claim.ts';
 import { failIfEmpty, heldValues, IS_HELD, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
 import { epochMs, IS_KEY, KEY_COLUMNS, keyValues, signedAt } from './read.ts';
 
@@ -52,7 +52,7 @@ export function completionStatement(claim: Claim, claimed: Claimed, { state, res
   const sealed = [hash, version, secretId, schemaVersion, ...times.map((at) => at && timestamp(at))];
   const values = [...keyValues(claim), state, ...sealed, traceParent, result];
   if (claim.thing === undefined || state === 'failed') return { text: WRITE, values };
-  return { text: WRITE_WITH_THING, values: [...values, ...thingValues(claim, claim.thing)] };
+  return { text: WRITE_WITH_THING, values: [...values, claim.thing, claim.holdsForever ?? false] };
 }
 
 /** The row as it was committed. */

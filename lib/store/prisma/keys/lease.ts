@@ -4,16 +4,7 @@ import type { HeldKey, LeasedClaim, Leases, PutOff } from '../../leases.ts';
 import { type RawQueries, sendStatement } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import {
-  claimValues,
-  claimWaiting,
-  drawTicket,
-  drawTickets,
-  idleLimit,
-  lockTimeout,
-  thingTicketOf,
-  thingValues,
-} from './claim.ts';
+import { claimValues, claimWaiting, drawTicket, drawTickets, idleLimit, lockTimeout, thingValues } from './claim.ts';
 import { findSteps, KEY_COLUMNS, keyValues, NOW, type RawRow, toKeyRow } from './read.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `heldValues`. */
@@ -99,8 +90,7 @@ export function beginStatement(claim: LeasedClaim, idleMs: number): Statement {
   const mayWait = waitMs > 0;
   const values = [...claimValues(claim, idleMs), lockTimeout(waitMs), mayWait, leaseMs, input, firstToken];
   if (claim.thing === undefined) return { text: BEGIN, values, mayWait };
-  const held = [...thingValues(claim, claim.thing), thingTicketOf(claim, claim.thing)];
-  return { text: BEGIN_WITH_THING, values: [...values, ...held], mayWait };
+  return { text: BEGIN_WITH_THING, values: [...values, ...thingValues(claim, claim.thing)], mayWait };
 }
 
 /** The key as it is for the executor that has just claimed it. */

@@ -2,7 +2,7 @@ import type { LostKeys, LostStep } from '../../lost-keys.ts';
 import { type Asked, askingBy, type Db } from '../db.ts';
 import { isOfState } from '../errors.ts';
 import { findAnnouncedIn, findKnown } from '../messages/outbox.ts';
-import { holdThing, thingTicketOf, thingValues, ticketOf, tryBoth } from './claim.ts';
+import { holdThing, thingValues, ticketOf, tryBoth } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { AUDIT, record } from './operate.ts';
 import { find, NOW } from './read.ts';
@@ -89,7 +89,7 @@ const enterLost: Asked<LostKeys<never>, 'enterLost'> = async (db, lost, by) => {
   values.push(fingerprint?.hash ?? null, fingerprint?.version ?? null, fingerprint?.secretId ?? null);
   values.push(schemaVersion, retentionMs, input, result, JSON.stringify(steps.map(inJson)));
   values.push(by.actor, JSON.stringify(by.detail));
-  if (thing !== undefined) values.push(...thingValues(lost, thing), thingTicketOf(lost, thing));
+  if (thing !== undefined) values.push(...thingValues(lost, thing));
   const statement = thing === undefined ? ENTER : ENTER_WITH_THING;
   const row = await db.$queryRawUnsafe<Entry[]>(statement, ...values).then(([first]) => first, takenMeanwhile);
   if (row?.entered) return 'entered';

@@ -2,7 +2,7 @@ import { parseKey } from '../../../core/key.ts';
 import type { KeyId } from '../../../core/scope.ts';
 import { NO_SECRET } from '../../../core/secrets.ts';
 import type { Leases, Step } from '../../leases.ts';
-import type { Claim, Committed, KeyRow } from '../../rows.ts';
+import type { Claim, KeyRow, Obstacle } from '../../rows.ts';
 import type { Store } from '../../store.ts';
 import { countRows, type RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
@@ -118,7 +118,7 @@ SELECT ${KEY_COLUMNS} FROM idempotency_things AS held LEFT JOIN idempotency_keys
 type KeyWithThing = KeyId & Pick<Claim, 'thing'>;
 
 /** `Store.findObstacle`. Errors as of `find`. */
-export async function findObstacle(db: RawQueries, { thing, ...id }: KeyWithThing): Promise<Committed | undefined> {
+export async function findObstacle(db: RawQueries, { thing, ...id }: KeyWithThing): Promise<Obstacle | undefined> {
   const row = await find(db, id);
   if (row) return { kind: 'existing', row };
   if (thing === undefined) return undefined;
