@@ -104,7 +104,7 @@ export type IsolationLevel = 'ReadCommitted' | 'RepeatableRead' | 'Serializable'
  * `conflict`: a serialization failure or a deadlock; running again may succeed. `unavailable`: the database could not
  * be reached, or time ran out. `error`: anything else, most often thrown by the handler.
  */
-export type RollbackReason = 'conflict' | 'unavailable' | 'error';
+type RollbackReason = 'conflict' | 'unavailable' | 'error';
 
 /**
  * Nothing was committed by it, for certain. `at`: what failed. Behind `claim` the claim had been made, so no row of the key

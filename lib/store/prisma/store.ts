@@ -12,11 +12,11 @@ import { leaseQuestions, renew } from './keys/lease.ts';
 import { type CountCache, countOpen, listQuestions, overview } from './keys/list.ts';
 import { lostKeysOn } from './keys/lost-keys.ts';
 import { actQuestions, erasePrincipal, reapAudit } from './keys/operate.ts';
-import { find, findEvents, findObstacle, findSteps, recordEvent, recordFollower, thingOf } from './keys/read.ts';
+import { find, findObstacle, readQuestions, thingOf } from './keys/read.ts';
 import { type Reaped, reapKeys } from './keys/reap.ts';
 import { readSchema } from './keys/schema.ts';
 import { stepQuestions } from './keys/steps.ts';
-import { addTallies, databaseFacts, reapTallies, tallies } from './keys/tallies.ts';
+import { addTallies, reapTallies, tallyQuestions } from './keys/tallies.ts';
 import { findAnnounced } from './messages/outbox.ts';
 import { begin, transact } from './phases.ts';
 import { BATCH_MS, QUESTION_MS } from './timeouts.ts';
@@ -52,17 +52,8 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
     isUnavailable,
     violatedConstraint: (error) => db.violatedConstraint(error),
 
-    ...asking({ ...leaseQuestions, ...stepQuestions, ...actQuestions }),
-    ...asking({ recordVerdict, countOpen, tallies, databaseFacts }),
-    ...asking({
-      probe,
-      recordEvent,
-      recordFollower,
-      events: findEvents,
-      steps: findSteps,
-      announced: findAnnounced,
-      readSchema,
-    }),
+    ...asking({ ...leaseQuestions, ...stepQuestions, ...actQuestions, ...readQuestions, ...tallyQuestions }),
+    ...asking({ probe, recordVerdict, countOpen, announced: findAnnounced, readSchema }),
     ...asking({ ...listQuestions, reapTallies, reapAudit }, BATCH),
     ...asking({ find, findObstacle, thingOf, revision: findRevision }, REPEATABLE),
     // Sent again where its answer is lost, so it may be counted twice.

@@ -157,7 +157,7 @@ WITH followed AS (
 INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
 SELECT $1::text, $5::text, $3::text, $6::text, 'answered_by', 'client', jsonb_build_object('key', key) FROM followed`;
 
-export const recordFollower: Asked<Store<never>, 'recordFollower'> = async (db, holder, { principal, key }) => {
+const recordFollower: Asked<Store<never>, 'recordFollower'> = async (db, holder, { principal, key }) => {
   await db.$queryRawUnsafe(RECORD_FOLLOWER, ...keyValues(holder), principal, key);
 };
 
@@ -176,7 +176,7 @@ export const recordEvent: Asked<Store<never>, 'recordEvent'> = async (db, id, ev
   await db.$queryRawUnsafe(RECORD_EVENT, ...keyValues(id), event.type, event.actor, detail);
 };
 
-export const findEvents: Asked<Store<never>, 'events'> = async (db, id) =>
+const events: Asked<Store<never>, 'events'> = async (db, id) =>
   await withDates(db.$queryRawUnsafe(EVENTS, ...keyValues(id)), 'at');
 
 // A yes or no, and not the row: nearly always it is as expected, and Prisma's share of reading its columns is large.
@@ -215,3 +215,5 @@ SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
 export async function hasStep(db: RawQueries, id: KeyId, name: string) {
   return (await countRows(db, HAS_STEP, ...keyValues(id), name)) > 0;
 }
+
+export const readQuestions = { recordEvent, recordFollower, events, steps: findSteps };

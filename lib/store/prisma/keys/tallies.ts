@@ -27,7 +27,7 @@ export const addTallies: Asked<Oversight, 'addTallies'> = async (db, counts) => 
   await recordTimeline(db);
 };
 
-export const tallies: Asked<Oversight, 'tallies'> = async (db, since) =>
+const tallies: Asked<Oversight, 'tallies'> = async (db, since) =>
   await withDates(db.$queryRawUnsafe(TALLIES, timestamp(since)), 'at');
 
 export const reapTallies: Asked<Oversight, 'reapTallies'> = async (db) => await db.$queryRawUnsafe(REAP);
@@ -106,3 +106,5 @@ export async function recordTimeline(db: RawQueries, everyMs = 600_000): Promise
   seenAt = performance.now();
   await Promise.resolve(db.$queryRawUnsafe(SEEN)).catch(() => {});
 }
+
+export const tallyQuestions = { tallies, databaseFacts };
