@@ -67,9 +67,8 @@ export async function statusOf<Tx, T>(
 async function describeAbsent<Tx, T>(opened: OpenedKey<Tx>): Promise<KeyStatus<T>> {
   const absent = describe<T>(opened, 'absent');
   if (!opened.definition.options.oncePer) return absent;
-  const events = await opened.store.events(opened.id);
-  const by = events.findLast(({ type }) => type === 'answered_by')?.detail?.key;
-  return by === undefined ? absent : { ...absent, by };
+  const answer = (await opened.store.events(opened.id)).findLast(({ type }) => type === 'answered_by');
+  return { ...absent, ...(answer?.detail?.key && { by: answer.detail.key }) };
 }
 
 /**

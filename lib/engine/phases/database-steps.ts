@@ -109,9 +109,9 @@ export async function refuseIn<Tx>(running: PhasesRun<Tx>, tx: Tx, answer: Refus
   const known = held.steps.filter(({ state }) => state === 'done').map(({ name, result }) => [name, readStep(result)]);
   const steps = { ...Object.fromEntries(known), ...journal.results() };
   await options.onRefused?.(tx, { reason, data, input, key, scope, steps });
-  const uncompensated = journal.uncompensated((error) => reportError(running, error));
+  const { uncompensated, executed: left } = journal.left((error) => reportError(running, error));
   const why = `It was refused (${reason}), and no other call has compensated: ${uncompensated.join(', ')}.`;
-  const executed = journal.executed === false && answer.executed ? answer.executed : journal.executed;
+  const executed = (left === false && answer.executed) || left;
   const result = encodeAnswer({ ...answer, executed }, method);
   const settle = { state: 'failed' as const, result, schemaVersion: options.schemaVersion ?? 1 };
   return { settle: uncompensated.length > 0 ? { ...settle, uncompensated: { steps: uncompensated, why } } : settle };

@@ -85,23 +85,27 @@ export class Journal {
 
   /** Tells whether a foreign call is done, by this run or before it. `'unknown'`: one may be that this run has not come to. */
   get executed(): Executed {
-    const isDone =
-      [...this.#finished.values()].some(({ call }) => call) || [...this.#unreached.values()].includes('done');
-    return isDone || (this.#unreached.size > 0 ? 'unknown' : false);
+    return this.#executedWith([...this.#finished.values()].some(({ call }) => call));
+  }
+
+  #executedWith(isDone: boolean): Executed {
+    return isDone || [...this.#unreached.values()].includes('done') || (this.#unreached.size > 0 ? 'unknown' : false);
   }
 
   /**
-   * The foreign calls that are done, or may be, and that no other call has compensated.
+   * What a refusal leaves: the foreign calls that are done, or may be, and that no other call has compensated; and whether
+   * anything was done at all. A call of which nothing came, by what it says of its result, counts for nothing.
    *
    * @param onError told of a call that cannot say whether it needs a compensation, and so does
    */
-  uncompensated(onError: (error: unknown) => void): readonly string[] {
+  left(onError: (error: unknown) => void): { uncompensated: readonly string[]; executed: Executed } {
     const left = new Set(this.#unreached.keys());
+    let isDone = false;
     for (const [name, { read, call }] of this.#finished) {
       if (!call) continue;
       const { compensates, needsCompensation } = call;
+      let isSure = true;
       try {
-        // Nothing came of it: it needs no compensation, and has compensated nothing.
         if (typeof needsCompensation === 'function') {
           const said = needsCompensation(read());
           if (!returned(`needsCompensation of ${name}`, said, (it) => typeof it === 'boolean', 'true or false'))
@@ -109,12 +113,14 @@ export class Journal {
         }
       } catch (error) {
         onError(error);
-        if (compensates !== undefined) continue; // nor has it compensated anything, for all that is known
+        isSure = false;
       }
-      if (compensates !== undefined) left.delete(compensates);
-      else if (needsCompensation !== false) left.add(name);
+      isDone = true;
+      if (compensates === undefined) {
+        if (needsCompensation !== false) left.add(name);
+      } else if (isSure) left.delete(compensates);
     }
-    return [...left];
+    return { uncompensated: [...left], executed: this.#executedWith(isDone) };
   }
 
   /** @throws ConfigurationError where the function did not await a step: it would end the key with a call under way */

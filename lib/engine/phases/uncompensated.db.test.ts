@@ -122,7 +122,7 @@ describe('a refusal behind a charge', () => {
   test.each([
     ['nothing was done, by its result', 'declined', NOTHING_LEFT.flagged],
     ['it was', 'ch_1', true],
-  ])('calls a person by the result of the call: %s', async (_, id, flagged) => {
+  ])('calls a person, and says whether it was executed, by the result of the call: %s', async (_, id, flagged) => {
     provider.faults = ['replayed'];
     const charge: Partial<Call> = {
       lookup: async () => ({ found: { id } }),
@@ -130,7 +130,7 @@ describe('a refusal behind a charge', () => {
     };
     const { checkout } = shopThat(async ({ fail }) => fail('card_declined'), charge);
     const key = freshKey();
-    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'failed' });
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'failed', executed: flagged });
     expect(await leftOf(key)).toMatchObject({ flagged });
   });
 
