@@ -25,7 +25,7 @@ afterAll(() => database?.drop());
 /** One process, whose questions to the database are counted. */
 function process(more: object = {}, ends: (context: never) => unknown = () => ({ id: 'o1' })) {
   const store = prismaStore(database.client);
-  const asked = { execute: 0, rerun: 0, find: 0, probe: 0 };
+  const asked = { execute: 0, rerun: 0, findObstacle: 0, probe: 0 };
   const counted = Object.fromEntries(
     Object.keys(asked).map((name) => [
       name,
@@ -135,7 +135,7 @@ describe('a key that ended in another process', () => {
     for (let i = 0; i < 2; i++) {
       expect(await here.execute(at(key, { attempt: 2 }))).toMatchObject({ ok: true, replayed: true });
     }
-    expect(here.questions()).toEqual({ find: 1 });
+    expect(here.questions()).toEqual({ findObstacle: 1 });
   });
 
   test('X3 whose answer was erased is replayed for five seconds at most, and then cannot be read', async () => {
