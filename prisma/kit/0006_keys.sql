@@ -113,6 +113,19 @@ ALTER FUNCTION "oncekit_key_rules"() SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION "oncekit_hold_thing"() SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION "oncekit_release_things"() SET search_path = pg_catalog, pg_temp;
 
+-- Who may write keys may write what they hold, and take it away, as a refusal does: instances of before this go on.
+DO $$
+DECLARE
+    writer text;
+BEGIN
+    FOR writer IN SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
+                    FROM pg_class, aclexplode(relacl)
+                   WHERE oid = '"idempotency_keys"'::regclass AND privilege_type = 'INSERT' AND grantee <> relowner
+    LOOP
+        EXECUTE 'GRANT SELECT, INSERT, UPDATE, DELETE ON "idempotency_things" TO ' || writer;
+    END LOOP;
+END $$;
+
 -- What keys hold so far. The triggers above keep writers out until the end of this migration.
 INSERT INTO "idempotency_things" ("tenant", "operation", "thing", "principal", "key")
 SELECT "tenant", "operation", "thing", "principal", "key" FROM "idempotency_keys" WHERE "thing" IS NOT NULL;

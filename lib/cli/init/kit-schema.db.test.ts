@@ -214,6 +214,40 @@ test('A6 the parts of version 4 may have been made before, beside the writers', 
   });
 });
 
+test('A6 what a refusal holds, a change of its answer does not free; a key that goes takes its thing along', async () => {
+  const ofKeys = migrations.filter(({ part }) => part === 'keys').map(({ sql }) => sql);
+  await onEmpty(async (url) => {
+    const sql = new pg.Client({ connectionString: url });
+    await sql.connect();
+    const refused = (executed: boolean) => JSON.stringify([{ executed: 1 }, executed]);
+    const insert = (key: string) =>
+      sql.query(
+        `INSERT INTO idempotency_keys (tenant, principal, operation, key, state, settled_at, expires_at, thing, result)
+         VALUES ('a', 'ann', 'pay', $1, 'failed', now(), now(), $1, $2)`,
+        [key, refused(true)],
+      );
+    const things = async () =>
+      (await sql.query('SELECT thing FROM idempotency_things ORDER BY thing')).rows.map(({ thing }) => thing);
+    try {
+      for (const each of ofKeys) await sql.query(each);
+      for (const key of ['a', 'b', 'c']) await insert(key);
+      await sql.query('UPDATE idempotency_keys SET result = $1', [refused(false)]);
+      expect(await things()).toEqual(['a', 'b', 'c']);
+      await sql.query('UPDATE idempotency_things SET is_forever = true WHERE thing = $1', ['b']);
+      await sql.query(`DELETE FROM idempotency_keys WHERE key IN ('a', 'b')`);
+      expect(await things()).toEqual(['b', 'c']);
+      await expect(insert('b')).rejects.toMatchObject({ code: '23505', constraint: 'idempotency_things_pkey' });
+      await sql.query('TRUNCATE idempotency_keys');
+      expect(await things()).toEqual([]);
+      await insert('a');
+      await sql.query('TRUNCATE idempotency_keys, idempotency_phases, idempotency_things');
+      expect(await things()).toEqual([]);
+    } finally {
+      await sql.end();
+    }
+  });
+});
+
 test.each(['keys', 'messaging'] satisfies SchemaPart[])(
   'the newest SQL of %s leads to the version that the kit needs',
   (part) => {

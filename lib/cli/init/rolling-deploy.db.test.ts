@@ -197,6 +197,26 @@ test('A6 on tables of version 5 version 6 does what names no thing, and says wha
   expect(await effects()).toEqual([null, null, null]);
 });
 
+test('A6 a role that may write keys, and no more, goes on as version 5 and as version 6, and frees what it has held', async () => {
+  const { sql, client } = await tablesOf5();
+  const role = `${new URL(server.url).pathname.slice(1)}_"writer`;
+  const quoted = pg.escapeIdentifier(role);
+  onTestFinished(async () => void (await server.client.$executeRawUnsafe(`DROP ROLE ${quoted}`)));
+  await sql.query(
+    `CREATE ROLE ${quoted}; GRANT USAGE ON SCHEMA public TO ${quoted}; GRANT INSERT ON effects TO ${quoted}`,
+  );
+  await sql.query(`GRANT SELECT, INSERT, UPDATE ON idempotency_keys TO ${quoted}`);
+  await sql.query(to6);
+  await sql.query(`SET ROLE ${quoted}`);
+  expect(await execute5(sql, claimOf(THING), 'in phases', refusedAs(false))).toBe('done');
+  expect(await execute5(sql, claimOf(THING), 'at once')).toBe('done');
+  await sql.query('RESET ROLE');
+  const begin = [['role', role]] as const;
+  const ended = await prismaStore(client).execute(claimOf({ thing: 'invoice' }), async () => DONE, { ...HOW, begin });
+  expect(ended).toMatchObject({ kind: 'committed' });
+  await sql.query(`DROP OWNED BY ${quoted}`);
+});
+
 test('A6 an upgrade from 5 keeps keys as they are, and takes over what they hold', async () => {
   const { sql } = await tablesOf5();
   const keys = async () => (await sql.query('SELECT * FROM idempotency_keys ORDER BY key')).rows;
