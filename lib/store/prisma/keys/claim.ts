@@ -30,7 +30,7 @@ function thingTicketOf({ tenant, operation }: Pick<KeyId, 'tenant' | 'operation'
 /** Says to the database's trigger that a statement of the kit's writes the thing beside its key. It ends with the transaction. */
 const SET_HELD = `set_config('oncekit.thing', 'held', true)`;
 
-/** Writes that the key of parameters 1 to 4 holds a thing, `how` it is told. */
+/** Writes that the key of parameters 1 to 4 holds a thing. `how`: from where, and what of a conflict. */
 export const holdThing = ([thing, isForever]: Held, how = '') => `
   INSERT INTO idempotency_things (tenant, principal, operation, key, thing, is_forever)
   SELECT $1, $2, $3, $4, ${thing}, ${isForever}::boolean${how}`;
