@@ -106,10 +106,10 @@ export function refusalAnswer(
   data?: unknown,
   { status = 422, message = ADVICE.failed.message }: { status?: number; message?: string | undefined } = {},
 ): RefusalAnswer {
-  if (!isRefusalStatus(status)) {
-    throw new ConfigurationError(`The refusal ${reason} has a status that is none of a refusal.`, {
+  if (reason === 'marked_failed' || !isRefusalStatus(status)) {
+    throw new ConfigurationError(`The refusal ${reason} has a reason or a status that is none of a refusal's.`, {
       existing: status,
-      expected: '400 to 599',
+      expected: "400 to 599, and a reason of your own: marked_failed is a person's word in the admin view",
     });
   }
   return { kind: 'refusal', reason, message, status, data };

@@ -139,6 +139,16 @@ describe('A6 the second key for a thing', () => {
     expect(await order.execute({ key: freshKey(), payload: { cart } })).toMatchObject({ replayed: true, key: one });
   });
 
+  test('A6 no handler may refuse in a person’s words, which free a thing of which nobody knows', async () => {
+    const errors: unknown[] = [];
+    const engine = kit(database.client, { onError: (error) => void errors.push(error) });
+    const order = define(engine, {}, async ({ fail }) => fail('marked_failed'));
+    const key = freshKey();
+    expect(await order.execute({ key, payload: { cart: freshCart() } })).toMatchObject({ code: 'internal' });
+    expect(errors).toMatchObject([{ name: 'ConfigurationError', expected: expect.stringContaining('marked_failed') }]);
+    expectCounted(await rowsOf(database.client, key)).toEqual([]);
+  });
+
   test('A6 its key can be sent for another thing afterwards, and then for no other', async () => {
     const [cart, other] = [freshCart(), freshCart()];
     const key = freshKey();

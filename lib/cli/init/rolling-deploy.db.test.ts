@@ -217,6 +217,39 @@ test('A6 a role that may write keys, and no more, goes on as version 5 and as ve
   await sql.query(`DROP OWNED BY ${quoted}`);
 });
 
+test('A6 the migration gives what each role has of the keys, its owner too, whoever runs it', async () => {
+  const { sql } = await tablesOf5();
+  const name = (role: string) => pg.escapeIdentifier(`${new URL(server.url).pathname.slice(1)}_${role}`);
+  const [owner, reaper, settler, reader] = ['owner', 'reaper', 'settler', 'reader'].map(name);
+  onTestFinished(async () => {
+    for (const role of [owner, reaper, settler, reader]) await server.client.$executeRawUnsafe(`DROP ROLE ${role}`);
+  });
+  await sql.query(`CREATE ROLE ${owner}; CREATE ROLE ${reaper}; CREATE ROLE ${settler}; CREATE ROLE ${reader};
+    GRANT USAGE ON SCHEMA public TO ${owner}, ${reaper}, ${settler}, ${reader};
+    ALTER TABLE idempotency_keys OWNER TO ${owner}; ALTER TABLE idempotency_phases OWNER TO ${owner};
+    GRANT SELECT, DELETE ON idempotency_keys TO ${reaper}; GRANT SELECT, UPDATE ON idempotency_keys TO ${settler};
+    GRANT SELECT, DELETE ON idempotency_phases TO ${reaper}; GRANT SELECT, UPDATE ON idempotency_phases TO ${settler};
+    GRANT SELECT ON idempotency_keys TO ${reader}`);
+  await sql.query(to6);
+  const as = async (role: string | undefined, text: string) => {
+    await sql.query(`SET ROLE ${role}`);
+    return await sql.query(text).finally(() => sql.query('RESET ROLE'));
+  };
+  const claim = claimOf(THING);
+  const INSERT = `INSERT INTO idempotency_keys (tenant, principal, operation, key, state, expires_at, thing)
+    VALUES ('${claim.tenant}', 'ann', '${claim.operation}', 'k', 'in_progress', now() + interval '1 h', 'cart')`;
+  const held = async () => (await as(reader, 'SELECT thing FROM idempotency_things')).rowCount;
+  await as(owner, INSERT);
+  expect(await held()).toBe(1);
+  const { result } = refusedAs(false);
+  await as(settler, `UPDATE idempotency_keys SET state = 'failed', result = '${result}', settled_at = now()`);
+  expect(await held()).toBe(0);
+  await as(owner, `DELETE FROM idempotency_keys; ${INSERT}`);
+  await as(reaper, 'DELETE FROM idempotency_keys');
+  expect(await held()).toBe(0);
+  await sql.query(`DROP OWNED BY ${owner}, ${reaper}, ${settler}, ${reader} CASCADE`);
+});
+
 test('A6 an upgrade from 5 keeps keys as they are, and takes over what they hold', async () => {
   const { sql } = await tablesOf5();
   const keys = async () => (await sql.query('SELECT * FROM idempotency_keys ORDER BY key')).rows;

@@ -216,11 +216,11 @@ export class ForeignExchange<Tx, A, R> {
   }
 }
 
-const isVerdict = (said: unknown) =>
-  said === 'indeterminate' ||
-  said === 'not_executed' ||
-  said === 'look_up' ||
-  typeof memberOf(said, 'refuse') === 'string';
+const isVerdict = (said: unknown) => {
+  const refuse = memberOf(said, 'refuse') ?? 'marked_failed'; // a person's word, which no call may give
+  return VERDICTS.has(said) || (typeof refuse === 'string' && refuse !== 'marked_failed');
+};
+const VERDICTS = new Set<unknown>(['indeterminate', 'not_executed', 'look_up']);
 
 const isLookedUp = (said: unknown) =>
   said === 'absent' || said === 'pending' || said === 'done' || (memberOf(said, 'found') ?? undefined) !== undefined;

@@ -68,7 +68,8 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
 async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored: Step | undefined): Promise<R> {
   const { running, step } = exchange;
   const { maxTries = MAX_TRIES } = step.call;
-  if (stored?.verdict === 'failed') return await endRefused(exchange, refusalAnswer('marked_failed'));
+  if (stored?.verdict === 'failed')
+    return await endRefused(exchange, { ...refusalAnswer('failed'), reason: 'marked_failed' });
   const found = stored?.verdict === 'succeeded' ? await exchange.readReference(stored) : undefined;
   if (found) return await recordResult(running, step, found.result);
   const mayBeDone = stored !== undefined && isDoubtful(stored);

@@ -80,6 +80,7 @@ describe('what `send` throws is its verdict, and no judge is asked', () => {
 test.each<[string, unknown]>([
   ['nothing', undefined],
   ['an object', { a: 1 }],
+  ['a person’s word', 'marked_failed'],
 ])('A11 refused with %s for a reason says nothing, and is reported', async (_, reason) => {
   const key = freshKey();
   const errors: unknown[] = [];

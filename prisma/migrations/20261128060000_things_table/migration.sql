@@ -32,14 +32,14 @@ BEGIN
                 ELSE false END) THEN
         IF NEW."thing" IS NOT NULL AND NEW."state" IN ('failed', 'abandoned')
            AND (TG_OP = 'INSERT' OR NEW."state" <> OLD."state") THEN
-            -- A stored answer is a list. Its first element names the places of the others. Escapes are taken out of it: a text
-            -- may have such as no database can read.
+            -- A stored answer is a list. Its first element names the places of the others, and by a negative number what has
+            -- none. Escapes are taken out of it: a text may have such as no database can read.
             answer := CASE WHEN NEW."result" LIKE '[{%' THEN replace(NEW."result", chr(92) || 'u', chr(92) || 'n') END;
             -- Free: a tombstone, a refusal of which nothing was done, and one of which nobody knows, on a person's word. Here,
             -- so that it is free whoever settles the key, also an executor whose operation no longer says what it is once per.
-            IF (CASE WHEN NEW."state" = 'abandoned' THEN true ELSE CASE answer ->> (answer #>> '{0,executed}')::int
+            IF (CASE WHEN NEW."state" = 'abandoned' THEN true ELSE CASE answer ->> greatest((answer #>> '{0,executed}')::int, 0)
                     WHEN 'false' THEN true
-                    WHEN 'unknown' THEN answer ->> (answer #>> '{0,reason}')::int = 'marked_failed' END END) THEN
+                    WHEN 'unknown' THEN answer ->> greatest((answer #>> '{0,reason}')::int, 0) = 'marked_failed' END END) THEN
                 IF TG_OP = 'UPDATE' THEN
                     EXECUTE format('DELETE FROM %s.%I WHERE thing = $1 AND operation = $2 AND tenant = $3
                         AND principal = $4 AND key = $5', (SELECT relnamespace::regnamespace FROM pg_class
@@ -113,16 +113,22 @@ ALTER FUNCTION "oncekit_key_rules"() SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION "oncekit_hold_thing"() SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION "oncekit_release_things"() SET search_path = pg_catalog, pg_temp;
 
--- Who may write keys may write what they hold, and take it away, as a refusal does: instances of before this go on.
+-- Who may write keys, or take them away, may do so with what they hold: a refusal and the reaper free it. Who may read keys may
+-- read it. The keys' owner is among them, where another role runs this.
 DO $$
 DECLARE
-    writer text;
+    given record;
 BEGIN
-    FOR writer IN SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
-                    FROM pg_class, aclexplode(relacl)
-                   WHERE oid = '"idempotency_keys"'::regclass AND privilege_type = 'INSERT' AND grantee <> relowner
+    FOR given IN SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS to_role,
+                        bool_or(privilege_type <> 'SELECT') AS writes
+                   FROM pg_class, aclexplode(coalesce(relacl, acldefault('r', relowner)))
+                  WHERE oid = '"idempotency_keys"'::regclass
+                    AND privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+                    AND grantee <> (SELECT relowner FROM pg_class WHERE oid = '"idempotency_things"'::regclass)
+                  GROUP BY grantee
     LOOP
-        EXECUTE 'GRANT SELECT, INSERT, UPDATE, DELETE ON "idempotency_things" TO ' || writer;
+        EXECUTE 'GRANT SELECT' || CASE WHEN given.writes THEN ', INSERT, UPDATE, DELETE' ELSE '' END
+             || ' ON "idempotency_things" TO ' || given.to_role;
     END LOOP;
 END $$;
 

@@ -128,15 +128,8 @@ type ClaimParts = Partial<Record<'before' | 'from' | 'returning', string>> & { t
 const claim = (drawn: string, { before = '', from = '', returning = '', thing, lease = NO_LEASE }: ClaimParts) => {
   const mayClaim = `WHERE ${drawn}
    AND ${inWindow('$9', '$10')}`;
-  const held =
-    thing &&
-    holdThing(
-      thing,
-      `
-  ${from} ${mayClaim}
-  ON CONFLICT (thing, operation, tenant) DO NOTHING
-  RETURNING ${SET_HELD}`,
-    );
+  const how = `\n  ${from} ${mayClaim}\n  ON CONFLICT (thing, operation, tenant) DO NOTHING\n  RETURNING ${SET_HELD}`;
+  const held = thing && holdThing(thing, how);
   return `${before}${held ? `${before ? ',' : '\nWITH'} held AS (${held})` : ''}
 INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id,
                               schema_version, minted_at, claimed_at, expires_at, trace_parent${lease.columns}${thing ? ', thing' : ''})
