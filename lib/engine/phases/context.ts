@@ -123,7 +123,7 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
    * Whether a refusal of the key behind it asks for a compensation, always or by its result. Where no other call `compensates`
    * it, the key is then flagged for a person, and keeps its result. Default true. False: a check, a mail, or what `onRefused` sees
    * to. A function says by the result whether anything came of the call: not of a decline that a look-up has found. Where nothing
-   * did, it has compensated nothing either, and the refusal behind it says `executed: false`.
+   * did, it has compensated nothing either, and the refusal behind it says that nothing was executed.
    */
   needsCompensation?: boolean | ((result: R) => boolean);
   /** The system it depends on. Calls that share the name share a circuit breaker. Default: none. */

@@ -125,9 +125,9 @@ export class TableNames {
     return this.#renamer.rename;
   }
 
-  /** Tells whether it is the name of a table of the kit's, or of a part of one: a server names the partition, or the shard; an index keeps its name. */
+  /** Tells whether it is the name of a table of the kit's, or of a part of one: a server names the partition, or the shard. */
   isKits(table: string): boolean {
-    return TABLES.some((own) => [own, this.#given[own] ?? own].some((name) => `${table}_`.startsWith(`${name}_`)));
+    return TABLES.some((own) => `${table}_`.startsWith(`${this.#given[own] ?? own}_`));
   }
 
   text(text: string): string {
