@@ -52,6 +52,19 @@ export function thingsContract<Tx>(harness: Suite<Tx>): void {
       expect(again).toMatchObject({ kind: 'existing', row: { key: own.key, state: 'failed' } });
     });
 
+    test('A6 a key that has a row takes no other thing besides', async () => {
+      const { store } = harness();
+      const own = forOneThing({ waitMs })();
+      await store.execute(own, done, HOW);
+      for (const way of ['execute', 'begin'] as const) {
+        const other = forOneThing({ waitMs });
+        const again = { ...other(), key: own.key };
+        const told = way === 'begin' ? await begin(again) : await store.execute(again, never, HOW);
+        expect(told).toMatchObject({ kind: 'existing', row: { key: own.key } });
+        expect(await store.execute(other(), done, HOW)).toMatchObject({ kind: 'committed' });
+      }
+    });
+
     test('A6 another tenant and another operation have things of their own', async () => {
       const { store } = harness();
       const claim = forOneThing({ waitMs });

@@ -39,7 +39,7 @@ export async function execute<Tx>(
     first: (isOwn) => claimStatements(claim, how.timeoutMs, isOwn && isolationLevel === LOWEST),
     check(rows, queries) {
       const claimed = readClaim(claim, rows);
-      return claimed ? { claimed } : findConflict(queries, claim).then((conflict) => ({ conflict }));
+      return claimed ? { claimed } : findConflict(queries, claim, rows).then((conflict) => ({ conflict }));
     },
     async work(tx, claimed) {
       const completion = await run(tx);

@@ -123,7 +123,7 @@ type ClaimParts = Partial<Record<'before' | 'from' | 'returning', string>> & { t
  * start of a transaction that may have waited.
  *
  * A `thing` is written first, and where that fails, no key: another key of it is met like another claim. Where the key alone
- * fails, the transaction is rolled back, and the thing with it.
+ * fails, `findConflict` takes the thing away again.
  */
 const claim = (drawn: string, { before = '', from = '', returning = '', thing, lease = NO_LEASE }: ClaimParts) => {
   const mayClaim = `WHERE ${drawn}
@@ -285,8 +285,18 @@ export const MAX_CLAIMS = 3;
 /** The obstacle of a claim. `vanished`: a row that is gone again, so the claim may be tried once more. */
 export type ClaimConflict = Obstacle | { kind: 'vanished' };
 
-/** Reads the obstacle in a statement of its own: the one that waited for it cannot see it. */
-export async function findConflict(db: RawQueries, claim: Claim): Promise<ClaimConflict> {
+// A COMMIT of Prisma's may be behind it, and would keep a thing of which the key has a row without it.
+const LET_GO = `
+DELETE FROM idempotency_things
+ WHERE ${IS_KEY} AND thing = $5 AND NOT EXISTS (SELECT FROM idempotency_keys WHERE ${IS_KEY} AND thing = $5)`;
+
+/**
+ * Reads the obstacle in a statement of its own: the one that waited for it cannot see it.
+ *
+ * @param looked the row of a claim that writes none. Of one that does there is none, and its thing is let go
+ */
+export async function findConflict(db: RawQueries, claim: Claim, [looked]: Rows = []): Promise<ClaimConflict> {
+  if (claim.thing !== undefined && !looked) await db.$queryRawUnsafe(LET_GO, ...keyValues(claim), claim.thing);
   const obstacle = await findObstacle(db, claim);
   if (obstacle) return obstacle;
   const verdict = await judgeWindow(db, claim);
