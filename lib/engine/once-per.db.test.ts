@@ -437,10 +437,10 @@ describe('C3 A6 while the first key runs', () => {
     expectCounted(await rowsOf(database.client, key)).toMatchObject([{ thing: other }]);
   });
 
-  test('C1 A6 of 30 keys for one thing in two processes one executes', async () => {
+  test.each([2, 50])('C1 A6 of %i keys for one thing in two processes one executes', async (length) => {
     const cart = freshCart();
     const orders = [once(), define(kit(second))];
-    const keys = Array.from({ length: 30 }, freshKey);
+    const keys = Array.from({ length }, freshKey);
     const calls = keys.map((key, n) => orders[n % 2]?.execute({ key, payload: { cart } }));
     const outcomes = await Promise.all(calls);
     const [winner, ...rest] = outcomes.filter((outcome) => outcome?.ok && !outcome.replayed);

@@ -284,6 +284,18 @@ describe('a submission', () => {
     ]);
   });
 
+  it('A6 does not report the end of an intent that somebody else has done', async () => {
+    const done = refuse('already_done', { executed: true, key: 'k1', nextKey: 'k2' });
+    const onSettled = vi.fn();
+    const submission = begin(
+      vi.fn<SubmitAction<string>>(async () => done),
+      { onSettled },
+    );
+    expect(await submission.submit(new FormData())).toEqual(done);
+    expect(submission.state()).toMatchObject({ status: 'hasErrored', result: done });
+    expect(onSettled).not.toHaveBeenCalled();
+  });
+
   it('B4 sends nothing by itself where a value is taken, and then the same key with another one', async () => {
     const action = vi.fn<SubmitAction<string>>(async () => success);
     action.mockResolvedValueOnce(refuse('already_exists', { executed: false, nextKey: 'k2' }));
