@@ -58,8 +58,17 @@ export interface Leases<Tx> {
    */
   resolve(held: HeldKey, leaseMs: number, step: { name: string; result: string | null }): Promise<HeldKey>;
 
-  /** Writes down that the last send of a started call has proved that nothing was done, and what else it said. */
-  recordNotExecuted(held: HeldKey, leaseMs: number, name: string, said?: FinalAnswer): Promise<void>;
+  /**
+   * Writes down that the last send of a started call has proved that nothing was done, and what was refused for good with it.
+   *
+   * @param said the refusal, in its stored form; `coversAll`: nor has any send before it done anything
+   */
+  recordNotExecuted(
+    held: HeldKey,
+    leaseMs: number,
+    name: string,
+    said?: { refusal: string; coversAll: boolean },
+  ): Promise<void>;
 
   /**
    * Lets go of the lease after a failed attempt: a retry may go on at once, the completer after the pause. Returns
@@ -127,7 +136,7 @@ export interface Leases<Tx> {
 }
 
 /** How many keys of an operation may be taken at once. */
-export interface Share {
+interface Share {
   operation: string;
   most: number;
 }
@@ -217,14 +226,6 @@ export interface Step {
 /** Tells whether a started call may have been done: some send of it did not prove the contrary. */
 export function isDoubtful({ sends, notExecuted }: Pick<Step, 'sends' | 'notExecuted'>): boolean {
   return sends > notExecuted;
-}
-
-/** What a foreign system has refused for good. */
-export interface FinalAnswer {
-  /** The refusal, in its stored form. */
-  refusal: string;
-  /** True: nor has any send before it done anything. */
-  coversAll: boolean;
 }
 
 /** The answer to a send for which nobody waited any more. */

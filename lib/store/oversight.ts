@@ -20,9 +20,12 @@ export interface Oversight {
   /**
    * Finds the unfinished keys that no worker runs, of operations other than those that are `listed`: due for longer than
    * `overdueMs`, in which no completer has taken a key of their operation. Flags those whose foreign call may have been
-   * done, each with an event that says `why`.
+   * done, each with an event that says `why`; these are `doubtful`. Returns how many there are of each operation.
    */
-  flagUnlisted(listed: readonly string[], how: { overdueMs: number; why: string }): Promise<UnlistedKeys[]>;
+  flagUnlisted(
+    listed: readonly string[],
+    how: { overdueMs: number; why: string },
+  ): Promise<{ operation: string; count: number; doubtful: number; oldestKey: string }[]>;
 
   /** The server's version and role, and what it is set to promise. */
   databaseFacts(): Promise<DatabaseFacts>;
@@ -141,15 +144,6 @@ export interface Overview {
   duplicatesPrevented: number | null;
   /** Of the key table with its indexes, as PostgreSQL counts them. Null of one tenant. */
   storage: { rows: number; bytes: number } | null;
-}
-
-/** The keys of an operation that no worker runs. */
-export interface UnlistedKeys {
-  operation: string;
-  count: number;
-  /** How many of them have a foreign call that may have been done. */
-  doubtful: number;
-  oldestKey: string;
 }
 
 /** A server's own description. */

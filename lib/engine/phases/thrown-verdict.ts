@@ -2,7 +2,7 @@ import { IdempotencyError } from '../../core/errors.ts';
 import type { ForeignVerdict } from './context.ts';
 
 /** Says that a call did nothing, in the words of its `send`. `judge` is not asked. */
-export class ThrownVerdict extends IdempotencyError {
+class ThrownVerdict extends IdempotencyError {
   override readonly name = 'ThrownVerdict';
   readonly verdict: Exclude<ForeignVerdict, 'indeterminate' | 'look_up'>;
 
