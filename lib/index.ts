@@ -1,10 +1,10 @@
+import { Decimal } from '@prisma/client/runtime/client';
 import { assertKnownOptions, type OptionNames } from './core/options.ts';
 import { OPTIONS, type Options } from './engine/config.ts';
 import { type Idempotency, idempotencyOn } from './engine/idempotency.ts';
 import { reviveDecimalsAs } from './engine/stored-value.ts';
 import { outside } from './store/prisma/async-context.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
-import { decimalOf } from './store/prisma/decimal.ts';
 import { prismaLostKeys, prismaStore } from './store/prisma/store.ts';
 import { TableNames, type Tables } from './store/prisma/tables.ts';
 
@@ -39,7 +39,8 @@ export function createIdempotency<Client extends PrismaClientLike>(
 ): Idempotency<TransactionOf<Client>> {
   assertKnownOptions('createIdempotency', options, { ...OF_A_CLIENT, ...OPTIONS });
   const { prisma, tables, transaction } = options;
-  reviveDecimalsAs(decimalOf);
+  // As the user's generated client makes them: it takes its class from the same module.
+  reviveDecimalsAs((digits) => new Decimal(digits));
   const on = { tables, transaction };
   const idempotency = idempotencyOn(prismaStore(prisma, on), heardOutside(options), prismaLostKeys(prisma, on));
   return { ...idempotency, schemaName: () => new TableNames(prisma, tables).schema };

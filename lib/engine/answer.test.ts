@@ -2,11 +2,10 @@ import { inspect } from 'node:util';
 import { Decimal } from '@prisma/client/runtime/client';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, MAX_RESULT_BYTES, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
-import { decimalOf } from '../store/prisma/decimal.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from './answer.ts';
 import { reviveDecimalsAs } from './stored-value.ts';
 
-reviveDecimalsAs(decimalOf); // as `createIdempotency` does
+reviveDecimalsAs((digits) => new Decimal(digits)); // as `createIdempotency` does
 const data = (value: unknown): Answer => ({ kind: 'data', data: value });
 const stored = (value: unknown) => (decodeAnswer(encodeAnswer(data(value))) as { data: unknown }).data;
 
