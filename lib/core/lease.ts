@@ -6,14 +6,6 @@
  */
 
 /**
- * The first fencing token of a claim. Drawn, and not 1: a failover may lose a key, and an executor that still runs must not take
- * for its own the row of whoever has claimed it again. Small enough that takeovers never come to the end of an int4.
- */
-export function drawToken(): number {
-  return 1 + Math.floor(Math.random() * 2 ** 30);
-}
-
-/**
  * How long a key must be due, in milliseconds, to count as one whose operation no worker runs. As long as the longest pause of
  * a completer, so that a worker that runs it has come by, and far longer than workers are away for a deploy or a cron job
  * waits between its calls: where teams have workers of their own, none of them is told of another's keys.

@@ -1,6 +1,6 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
 import { upcastData } from '../../core/older-data.ts';
-import type { Step, Write } from '../../store/leases.ts';
+import type { Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
 import { type RefusalAnswer, runToEnd } from '../handler.ts';
 import { type Keeping, keptRefusal, unkeptResponse } from '../kept.ts';
@@ -115,11 +115,6 @@ export async function refuseIn<Tx>(running: PhasesRun<Tx>, tx: Tx, answer: Refus
   const result = encodeAnswer({ ...answer, executed }, method);
   const settle = { state: 'failed' as const, result, schemaVersion: options.schemaVersion ?? 1 };
   return { settle: uncompensated.length > 0 ? { ...settle, uncompensated: { steps: uncompensated, why } } : settle };
-}
-
-/** The final answer that a call has been given, where it is stored but not yet the key's. */
-export function readRefusal({ state, result }: Step): RefusalAnswer | undefined {
-  return state === 'started' && result !== null ? (decodeAnswer(result) as RefusalAnswer) : undefined;
 }
 
 /** Reads what this run itself has made. */

@@ -5,12 +5,12 @@ import { type Answered, isRemembered, type Move, nextMove, type Situation } from
 import { executedBy } from '../../core/outcome.ts';
 import { isDoubtful, type Step } from '../../store/leases.ts';
 import { recordDelay } from '../../telemetry/metrics.ts';
-import { encodeAnswer } from '../answer.ts';
+import { decodeAnswer, encodeAnswer } from '../answer.ts';
 import { timeLeft } from '../deadline.ts';
 import { type RefusalAnswer, refusalAnswer } from '../handler.ts';
 import { isCircuitOpen } from './circuit-breakers.ts';
 import { type ForeignCall, versionOfPart } from './context.ts';
-import { finishStep, readRefusal } from './database-steps.ts';
+import { finishStep } from './database-steps.ts';
 import { ForeignExchange, type ForeignReply } from './foreign-exchange.ts';
 import { type CallFailure, recordAnswer, recordCallFailure, recordResult, type StartedCall } from './foreign-record.ts';
 import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun } from './run.ts';
@@ -112,6 +112,11 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     await wait(pauseMs, undefined, { signal: running.signal }).catch(() => assertGoesOn(running));
     tries++;
   }
+}
+
+/** The final answer that a call has been given, where it is stored but not yet the key's. */
+function readRefusal({ state, result }: Step): RefusalAnswer | undefined {
+  return state === 'started' && result !== null ? (decodeAnswer(result) as RefusalAnswer) : undefined;
 }
 
 /** The error to tell of, once the run's efforts are over: not that of a circuit which it has opened, nor of a look-up that was had since. */

@@ -12,7 +12,7 @@ import { explainNoStandby, replicateStatement } from './replication.ts';
 import { type Rows, rowsOf, settingsStatement } from './statement.ts';
 import { withTimeout } from './timeouts.ts';
 import {
-  commitResult,
+  failureResult,
   type Last,
   rolledBack,
   SILENCE_MS,
@@ -138,8 +138,12 @@ async function commit<Made extends Last>(
     release(error);
     return { kind: 'in_doubt', error };
   }
-  release('error' in answer.commit ? answer.commit.error : undefined);
-  return commitResult(answer, made);
+  const { last, commit } = answer;
+  release('error' in commit ? commit.error : undefined);
+  if ('error' in commit) return failureResult(commit.error, 'commit', made);
+  if (commit.tag === 'COMMIT' && 'rows' in last) return { kind: 'committed', made, rows: last.rows, isProven: true };
+  const error = 'error' in last ? last.error : new Error(`COMMIT was answered with ${commit.tag}.`);
+  return { ...rolledBack(error, 'completion'), made };
 }
 
 const overdue = () => new StoreUnavailableError('The transaction took longer than its timeoutMs, and was rolled back.');

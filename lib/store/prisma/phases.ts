@@ -1,13 +1,14 @@
 import { IdempotencyError } from '../../core/errors.ts';
+import type { KeyId } from '../../core/scope.ts';
 import type { Begun, HeldKey, LeasedClaim, Transacted, Work, Write } from '../leases.ts';
 import type { ExecuteOptions, KeyRow } from '../rows.ts';
 import { addPendingCommit, currentContext, ownTransactionIn, runInContext } from './async-context.ts';
-import type { RawQueries } from './client.ts';
+import { countRows, type RawQueries } from './client.ts';
 import type { Db } from './db.ts';
 import { type ClaimConflict, findConflict, MAX_CLAIMS } from './keys/claim.ts';
 import { writeStatement } from './keys/complete.ts';
 import { assertHeld, beginStatement, claimedHeld, leaseLost, renewStatement } from './keys/lease.ts';
-import { hasStep, isCommitted, type RawRow, toKeyRow } from './keys/read.ts';
+import { IS_KEY, isCommitted, keyValues, type RawRow, toKeyRow } from './keys/read.ts';
 import { explainSchemaError } from './keys/schema.ts';
 import { explain, type Last, type TransactionPlan, type TransactionResult } from './transaction-plan.ts';
 
@@ -115,4 +116,12 @@ async function confirmPhase(
     { existing: 'nothing', expected: name === undefined ? 'the claim' : `the step ${name}` },
   );
   return db.whyUnproven ? { kind: 'in_doubt', error } : { kind: 'rolled_back', error, why: 'error' };
+}
+
+const HAS_STEP = `
+SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
+
+/** Tells whether a step is stored under this name. */
+async function hasStep(db: RawQueries, id: KeyId, name: string) {
+  return (await countRows(db, HAS_STEP, ...keyValues(id), name)) > 0;
 }

@@ -18,7 +18,6 @@ import {
   sqlState,
 } from './errors.ts';
 import type { Rows, Statement } from './statement.ts';
-import type { CommitAnswer } from './wire/connection.ts';
 
 /** How much later than its timeouts a transaction is given up whose connection no longer answers, in milliseconds. */
 export const SILENCE_MS = 2000;
@@ -63,14 +62,6 @@ export interface ExplainedRollback<Made = unknown> extends RolledBack {
 
 /** The stages as the port names them: what the answer is written with is a part of COMMIT. */
 const AT = { claim: 'claim', run: 'run', completion: 'commit', commit: 'commit' } as const;
-
-/** The result of a transaction whose last statement and COMMIT were sent together. */
-export function commitResult<Made>({ last, commit }: CommitAnswer, made: Made): TransactionResult<Made, never> {
-  if ('error' in commit) return failureResult(commit.error, 'commit', made);
-  if (commit.tag === 'COMMIT' && 'rows' in last) return { kind: 'committed', made, rows: last.rows, isProven: true };
-  const error = 'error' in last ? last.error : new Error(`COMMIT was answered with ${commit.tag}.`);
-  return { ...rolledBack(error, 'completion'), made };
-}
 
 /** The result of a transaction in which something failed. */
 export function failureResult<Made>(error: unknown, at: Stage, made?: Made): ExplainedRollback<Made> | InDoubt {

@@ -3,7 +3,7 @@ import type { Claim, Completion, KeyRow } from '../../rows.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { type Claimed, holdThing, TICKET } from './claim.ts';
-import { failIfEmpty, heldValues, IS_HELD, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
+import { heldValues, IS_HELD, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
 import { epochMs, IS_KEY, KEY_COLUMNS, keyValues, signedAt } from './read.ts';
 
 /** The token of a row that has just been inserted. */
@@ -158,7 +158,9 @@ flagged AS (
     FROM changed)`);
   }
   const written = `\nWITH ${parts.join(',')}\n`;
-  return { text: `${written}${failIfEmpty('changed')}`, alone: `${written}SELECT * FROM changed`, values };
+  // Fails where nothing was changed: COMMIT may be behind it on the wire, and must roll back.
+  const proven = `SELECT changed.* FROM (SELECT 1 / count(*) AS one FROM changed) AS proof LEFT JOIN changed ON proof.one = 1`;
+  return { text: written + proven, alone: `${written}SELECT * FROM changed`, values };
 }
 
 /** Whether a person must look at a key that settles so. */

@@ -53,11 +53,6 @@ export function renewStatement(held: HeldKey, leaseMs: number, idleMs: number): 
   return { text: RENEW, values: [...heldValues(held), leaseMs, idleLimit(idleMs)], mayWait: true };
 }
 
-/** Fails where the rows of this name are none: COMMIT may be behind the statement on the wire, and must roll back. */
-export function failIfEmpty(rows: string): string {
-  return `SELECT ${rows}.* FROM (SELECT 1 / count(*) AS one FROM ${rows}) AS proof LEFT JOIN ${rows} ON proof.one = 1`;
-}
-
 /** @throws LeaseLostError unless there is a row: what the statement should have changed is no longer this executor's */
 export function assertHeld<Row>(rows: readonly Row[], { state, fencingToken, id }: HeldKey): Row {
   if (rows[0] !== undefined) return rows[0];

@@ -208,12 +208,4 @@ export const findSteps: Asked<Leases<never>, 'steps'> = async (db, id) =>
 /** The steps that a statement returns. */
 export const readSteps = (rows: PromiseLike<unknown>) => withDates<Step>(rows, 'firstSentAt', 'finishedAt');
 
-const HAS_STEP = `
-SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
-
-/** Tells whether a step is stored under this name. */
-export async function hasStep(db: RawQueries, id: KeyId, name: string) {
-  return (await countRows(db, HAS_STEP, ...keyValues(id), name)) > 0;
-}
-
 export const readQuestions = { recordEvent, recordFollower, events, steps: findSteps };

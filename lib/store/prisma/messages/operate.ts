@@ -6,9 +6,6 @@ import { NOW } from '../keys/read.ts';
 const AS_SEEN = '($4::timestamptz IS NULL OR settled_at = $4::timestamptz)';
 const AUDIT = 'INSERT INTO message_events (box, event_id, peer, type, actor)';
 
-/** The types below: what people did, which outlives the message. */
-export const BY_PEOPLE = `type IN ('requeued', 'skipped', 'abandoned', 'resumed')`;
-
 // Compare-and-set on the state, with the record in the same statement: a second click finds nothing to do and records
 // nothing. Where the time is given at which a person has seen it given up on, what somebody else has decided since is
 // left alone, too. The token is raised, so that nobody who gave it up still writes to it. Attempts begin anew: a person
