@@ -4,61 +4,59 @@ import type { Asked } from '../db.ts';
 import { NOW } from '../keys/read.ts';
 
 const AS_SEEN = '($4::timestamptz IS NULL OR settled_at = $4::timestamptz)';
-const AUDIT = 'INSERT INTO message_events (box, event_id, peer, type, actor)';
+
+/** The end of a statement that has `changed` rows: the record of it. `by`: the parameter that says who did it. */
+const record = (
+  box: 'outbox' | 'inbox',
+  type: string,
+  by: string,
+) => `INSERT INTO message_events (box, event_id, peer, type, actor)
+SELECT '${box}', event_id, peer, '${type}', ${by}::varchar FROM changed
+RETURNING 1`;
 
 // Compare-and-set on the state, with the record in the same statement: a second click finds nothing to do and records
 // nothing. Where the time is given at which a person has seen it given up on, what somebody else has decided since is
 // left alone, too. The token is raised, so that nobody who gave it up still writes to it. Attempts begin anew: a person
 // has looked at it.
 const REQUEUE = `
-WITH requeued AS (
+WITH changed AS (
   UPDATE outbox_deliveries
      SET state = 'pending', attempts = 0, next_attempt_at = ${NOW}, settled_at = NULL,
          fencing_token = fencing_token + 1
    WHERE destination = $1::text AND ($2::uuid IS NULL OR event_id = $2::uuid)
      AND (state = 'dead' OR (state = 'skipped' AND $2::uuid IS NOT NULL)) AND ${AS_SEEN}
-  RETURNING event_id, destination)
-${AUDIT}
-SELECT 'outbox', event_id, destination, 'requeued', $3::varchar FROM requeued
-RETURNING 1`;
+  RETURNING event_id, destination AS peer)
+${record('outbox', 'requeued', '$3')}`;
 
 // Settled from now on: its retention begins when a person has decided about it.
 const SKIP = `
-WITH skipped AS (
+WITH changed AS (
   UPDATE outbox_deliveries SET state = 'skipped', settled_at = clock_timestamp()
    WHERE destination = $1::text AND event_id = $2::uuid AND state = 'dead' AND ${AS_SEEN}
-  RETURNING event_id, destination)
-${AUDIT}
-SELECT 'outbox', event_id, destination, 'skipped', $3::varchar FROM skipped
-RETURNING 1`;
+  RETURNING event_id, destination AS peer)
+${record('outbox', 'skipped', '$3')}`;
 
 // All that waits for a destination that is no more. The token is raised against a relay of an older configuration, which
 // may hold one of them just now.
 const ABANDON = `
-WITH skipped AS (
+WITH changed AS (
   UPDATE outbox_deliveries
      SET state = 'skipped', settled_at = clock_timestamp(), next_attempt_at = NULL, fencing_token = fencing_token + 1
    WHERE destination = $1::text AND state IN ('pending', 'dead')
-  RETURNING event_id, destination)
-${AUDIT}
-SELECT 'outbox', event_id, destination, 'abandoned', $2::varchar FROM skipped
-RETURNING 1`;
+  RETURNING event_id, destination AS peer)
+${record('outbox', 'abandoned', '$2')}`;
 
 const RESUME = `
-WITH resumed AS (DELETE FROM outbox_stops WHERE destination = $1::text RETURNING destination)
-${AUDIT}
-SELECT 'outbox', NULL, destination, 'resumed', $2::varchar FROM resumed
-RETURNING 1`;
+WITH changed AS (DELETE FROM outbox_stops WHERE destination = $1::text RETURNING NULL AS event_id, destination AS peer)
+${record('outbox', 'resumed', '$2')}`;
 
 // As above, for the inbox. Due at once: whoever runs failed events again takes it up, or the sender's next delivery does.
 const REQUEUE_RECEIVED = `
-WITH requeued AS (
+WITH changed AS (
   UPDATE inbox_events SET state = 'failed', attempts = 0, next_attempt_at = ${NOW}
    WHERE source = $1::text AND event_id = $2::text AND state = 'dead'
-  RETURNING source, event_id)
-${AUDIT}
-SELECT 'inbox', event_id, source, 'requeued', $3::varchar FROM requeued
-RETURNING 1`;
+  RETURNING event_id, source AS peer)
+${record('inbox', 'requeued', '$3')}`;
 
 type Outbox = OutboxStore<never>;
 
