@@ -185,8 +185,7 @@ export class ForeignExchange<Tx, A, R> {
   async #inTime<T>(step: Step, run: (request: ForeignRequest) => Promise<T>): Promise<T> {
     const { signal, deadline } = this.running;
     const { timeoutMs } = this.step.call;
-    const request = requestWith(step.derivedKey ?? '', { signal, timeoutMs, leftMs: timeLeft(deadline) });
-    return await untilAborted(request.signal, () => run(request));
+    return await runInTime(step.derivedKey ?? '', { signal, timeoutMs, leftMs: timeLeft(deadline) }, run);
   }
 
   /**
@@ -260,11 +259,15 @@ function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdic
   }
 }
 
-/** Makes the request that a call is given. Its time is less than `leftMs`, so that what it comes to can still be written down. */
-export function requestWith(
+/**
+ * Runs something of a call, with the request that it is given, and ends with its time, also when it ignores its signal. That is
+ * less than `leftMs`, so that what it comes to can still be written down.
+ */
+export async function runInTime<T>(
   idempotencyKey: string,
   { signal, timeoutMs = TIMEOUT_MS, leftMs }: { signal: AbortSignal; timeoutMs: number | undefined; leftMs: number },
-): ForeignRequest {
+  run: (request: ForeignRequest) => Promise<T>,
+): Promise<T> {
   const margin = Math.min(MARGIN.mostMs, leftMs * MARGIN.share);
   const deadlineMs = Math.max(1, Math.floor(Math.min(timeoutMs, leftMs - margin)));
   const headers = {
@@ -272,5 +275,6 @@ export function requestWith(
     'X-Request-Timeout': String(deadlineMs),
     'X-Retry-Layer': 'none',
   };
-  return { idempotencyKey, signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]), deadlineMs, headers };
+  const either = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+  return await untilAborted(either, () => run({ idempotencyKey, signal: either, deadlineMs, headers }));
 }

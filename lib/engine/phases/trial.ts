@@ -1,6 +1,5 @@
 import { derivedKey } from '../../core/key.ts';
 import { seal } from '../../core/seal.ts';
-import { untilAborted } from '../../core/wait.ts';
 import type { StepKind } from '../../store/leases.ts';
 import type { LostStep } from '../../store/lost-keys.ts';
 import { encodeStep } from '../answer.ts';
@@ -11,7 +10,7 @@ import { createCapture, defer, fail, runToEnd } from '../handler.ts';
 import { errorName } from '../log.ts';
 import type { ForeignCall } from './context.ts';
 import { readStep, redirectInside } from './database-steps.ts';
-import { readLookedUp, requestWith } from './foreign-exchange.ts';
+import { readLookedUp, runInTime } from './foreign-exchange.ts';
 import { Journal } from './journal.ts';
 
 /** A foreign system's answer about a call. `unasked`: it has no look-up, or that gave no answer. */
@@ -140,11 +139,9 @@ async function lookUp<Tx, A, R>(
   const ask = async () => {
     const { lookup } = foreign;
     if (!lookup) return 'unasked' as const;
-    const request = requestWith(idempotencyKey, { signal, timeoutMs: foreign.timeoutMs, leftMs: timeLeft(deadline) });
-    return readLookedUp<R>(
-      name,
-      await untilAborted(request.signal, () => lookup.call(foreign, readStep<A>(text), request)),
-    );
+    const limits = { signal, timeoutMs: foreign.timeoutMs, leftMs: timeLeft(deadline) };
+    const asked = runInTime(idempotencyKey, limits, (request) => lookup.call(foreign, readStep<A>(text), request));
+    return readLookedUp<R>(name, await asked);
   };
   const looked = await ask().catch((error): 'unasked' => {
     config.onError(error, { operation: id.operation, key: id.key, during: 'checks' });
