@@ -85,3 +85,12 @@ export async function untilAborted<R>(signal: AbortSignal, begin: () => Promise<
     signal.removeEventListener('abort', onAbort);
   }
 }
+
+/** Something that comes once: those who wait for it await `reached`. */
+export function moment(): { reached: Promise<void>; reach: () => void } {
+  let reach = () => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  return { reached, reach };
+}

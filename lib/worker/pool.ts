@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
-import { settleWithin } from '../core/wait.ts';
+import { moment, settleWithin } from '../core/wait.ts';
 import { isAnswer } from '../store/prisma/errors.ts';
 import { withTimeout } from '../store/prisma/timeouts.ts';
 
@@ -76,10 +76,9 @@ class BoundedPool extends pg.Pool {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     client.query = ((...args: unknown[]) => {
       if (!answered) {
-        const all = new Promise<void>((resolve) => {
-          answered = resolve;
-        });
-        withTimeout(all, statementLimit.getStore() ?? STATEMENT_MS).catch((late) => {
+        const all = moment();
+        answered = all.reach;
+        withTimeout(all.reached, statementLimit.getStore() ?? STATEMENT_MS).catch((late) => {
           for (const silent of [client, ...this.#unused]) destroy(silent, late.message);
         });
       }

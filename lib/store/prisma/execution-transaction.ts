@@ -1,5 +1,6 @@
 import { warnOnce } from '../../core/environment.ts';
 import { ExecutionClosedError, IdempotencyError } from '../../core/errors.ts';
+import { moment } from '../../core/wait.ts';
 import {
   type AsyncContext,
   type ContextTransaction,
@@ -37,7 +38,7 @@ export abstract class ExecutionTransaction implements ContextTransaction {
   #isCommitted: boolean | undefined;
   /** When the root's code has come back, by `performance.now()`. */
   #leftAt = Number.POSITIVE_INFINITY;
-  #ending: { known: Promise<void>; tell: () => void } | undefined;
+  #ending: ReturnType<typeof moment> | undefined;
   /** It is a savepoint that was rolled back to. */
   #isUndone = false;
   /** Queries of its `tx` that have been sent and are not answered, wherever they are between Prisma and the server. */
@@ -60,8 +61,8 @@ export abstract class ExecutionTransaction implements ContextTransaction {
   get ending(): Promise<void> | undefined {
     const root = this.#root;
     if (!root.#isOver || root.#isCommitted !== undefined) return undefined;
-    root.#ending ??= signal();
-    return root.#ending.known;
+    root.#ending ??= moment();
+    return root.#ending.reached;
   }
 
   get current(): ContextTransaction | undefined {
@@ -139,7 +140,7 @@ export abstract class ExecutionTransaction implements ContextTransaction {
   /** @param isCommitted false also where that is not known */
   end(isCommitted: boolean): void {
     this.#isCommitted = isCommitted;
-    this.#ending?.tell();
+    this.#ending?.reach();
   }
 
   /**
@@ -171,23 +172,15 @@ export abstract class ExecutionTransaction implements ContextTransaction {
   protected async nestBehind<T>(those: ReadonlySet<Promise<unknown>>, run: () => Promise<T>): Promise<T> {
     while (this.nested || those.size > 0) await (this.nested ?? Promise.allSettled(those));
     this.assertOpen();
-    const { known, tell } = signal();
-    this.nested = known;
+    const { reached, reach } = moment();
+    this.nested = reached;
     try {
       return await run();
     } finally {
       this.nested = undefined;
-      tell();
+      reach();
     }
   }
-}
-
-export function signal(): { known: Promise<void>; tell: () => void } {
-  let tell = () => {};
-  const known = new Promise<void>((resolve) => {
-    tell = resolve;
-  });
-  return { known, tell };
 }
 
 const EXECUTION = 'an execution that has ended';

@@ -1,3 +1,5 @@
+import { moment } from '../../core/wait.ts';
+
 /**
  * Playwright as far as the helpers need it. Typed by shape, so that nobody must install Playwright to use the rest of
  * `oncekit/testing`, and so that `playwright` and `@playwright/test` of any version fit.
@@ -116,10 +118,10 @@ export async function reloadMidFlight(
   const hold = async (route: PlaywrightRoute) => {
     if (route.request().method() !== 'POST' || !isFirst) return route.fallback();
     isFirst = false;
-    isOut.come();
+    isOut.reach();
     // By the test, and not by the page, which is about to go.
     await finishRequest(route);
-    isServed.come();
+    isServed.reach();
     await isLoaded.reached;
     await cut(route);
   };
@@ -128,7 +130,7 @@ export async function reloadMidFlight(
   const submitted = submit();
   await Promise.race([isOut.reached, submitted.then(() => isOut.reached)]);
   await page.reload();
-  isLoaded.come();
+  isLoaded.reach();
   await isServed.reached;
   await submitted.catch(() => {}); // the reload has taken the button away
   await page.unroute(url, hold);
@@ -143,12 +145,4 @@ async function finishRequest(route: PlaywrightRoute): Promise<void> {
 /** The page may be gone, and its request with it. */
 async function cut(route: PlaywrightRoute): Promise<void> {
   await route.abort('connectionreset').catch(() => {});
-}
-
-function moment() {
-  let come = () => {};
-  const reached = new Promise<void>((resolve) => {
-    come = resolve;
-  });
-  return { reached, come };
 }

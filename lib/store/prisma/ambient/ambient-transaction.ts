@@ -1,8 +1,9 @@
 import { IdempotencyError } from '../../../core/errors.ts';
+import { moment } from '../../../core/wait.ts';
 import type { IsolationLevel } from '../../rows.ts';
 import type { AsyncContext, OwnContextTransaction } from '../async-context.ts';
 import { driverError } from '../errors.ts';
-import { ExecutionTransaction, signal } from '../execution-transaction.ts';
+import { ExecutionTransaction } from '../execution-transaction.ts';
 import { type Rows, rowsOf, type Statement } from '../statement.ts';
 import type { TrackedConnection } from '../wire/connection.ts';
 import type { PoolLike } from '../wire/driver.ts';
@@ -167,11 +168,11 @@ function isOfPrisma(asked: unknown): boolean {
 
 /** Something that lasts. @returns what ends it */
 function beginIn(going: Set<Promise<void>>): () => void {
-  const { known, tell } = signal();
-  going.add(known);
+  const { reached, reach } = moment();
+  going.add(reached);
   return () => {
-    going.delete(known);
-    tell();
+    going.delete(reached);
+    reach();
   };
 }
 
