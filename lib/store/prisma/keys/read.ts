@@ -40,13 +40,9 @@ export function toKeyRow({ fingerprint: hash, fingerprintVersion: version, secre
   const fingerprint = hash === null || version === null || secretId === null ? null : { hash, version, secretId };
   return {
     ...row,
+    ...datesOf(row, 'claimedAt', 'settledAt', 'expiresAt', 'leaseUntil', 'nextAttemptAt'),
     fingerprint,
     mintedAt: mintedAtOf({ ...row, secretId }),
-    claimedAt: dateOf(row.claimedAt),
-    settledAt: dateOf(row.settledAt),
-    expiresAt: dateOf(row.expiresAt),
-    leaseUntil: dateOf(row.leaseUntil),
-    nextAttemptAt: dateOf(row.nextAttemptAt),
   };
 }
 
@@ -55,8 +51,15 @@ export function mintedAtOf({ key, secretId, mintedAt }: Pick<RawRow, 'key' | 'se
   return dateOf(mintedAt) ?? signedAt(key, secretId);
 }
 
-const dateOf = <Ms extends number | null>(ms: Ms) =>
-  (ms === null ? null : new Date(Math.round(ms))) as Ms extends null ? null : Date;
+const dateOf = (ms: number | null) => (ms === null ? null : new Date(Math.round(ms)));
+
+type Dates<Row, Column extends keyof Row> = { [Each in Column]: null extends Row[Each] ? Date | null : Date };
+
+/** The same columns with a Date in each. */
+function datesOf<Row, Column extends keyof Row>(row: Row, ...columns: Column[]): Dates<Row, Column> {
+  const dates = columns.map((column) => [column, dateOf(row[column] as number | null)]);
+  return Object.fromEntries(dates) as Dates<Row, Column>;
+}
 
 /**
  * The time that a key carries under a signature, which need not be stored beside it. Null for other keys, and where no
@@ -85,8 +88,7 @@ export function epochMs(column: string): string {
 /** The rows of a statement, with a Date in each of these columns, of which it selects `epochMs`. */
 export async function withDates<Row>(rows: PromiseLike<unknown>, ...columns: (keyof Row)[]): Promise<Row[]> {
   const read = (await rows) as Record<keyof Row, number | null>[];
-  const datesOf = (row: (typeof read)[number]) => columns.map((column) => [column, dateOf(row[column])]);
-  return read.map((row) => ({ ...row, ...Object.fromEntries(datesOf(row)) }));
+  return read.map((row) => ({ ...row, ...datesOf(row, ...columns) }) as Row);
 }
 
 // No lock: a settled row never changes, and whoever waits for an unsettled one asks again. One row comes back in any case,
