@@ -120,10 +120,7 @@ export function claimOf<Tx>(call: Call<Tx>, retentionMs: number, { waitMs, thing
   const { id, mintedAt, fingerprint, engine, definition } = call;
   const { windowMs } = engine.config;
   return {
-    tenant: id.tenant,
-    principal: id.principal,
-    operation: id.operation,
-    key: id.key,
+    ...id,
     mintedAt,
     windowMs,
     retentionMs: retentionOf(definition.options, retentionMs),
@@ -223,13 +220,13 @@ async function runHandler<Tx>(
   if (onPoint) await onPoint('after-claim', pointOf(call));
   // What one try changes of it, the next one must not see.
   const input = copyOf(validated);
-  const { key, tenant, principal, operation } = call.id;
+  const { key, ...scope } = call.id;
   const { context = [] } = call.request;
   const ended = await runToEnd(definition.handler, {
     input: input as never,
     tx,
     key,
-    scope: { tenant, principal, operation },
+    scope,
     context,
     capture,
     fail,
@@ -250,8 +247,7 @@ async function completionOf<Tx>(
   // It has no foreign calls, and what the handler has written is the refusal's own.
   const answer = made.kind === 'refusal' ? { ...made, executed: executedBy('refusal') } : made;
   if (answer.kind === 'refusal') {
-    const { key, tenant, principal, operation } = call.id;
-    const scope = { tenant, principal, operation };
+    const { key, ...scope } = call.id;
     await options.onRefused?.(tx, { reason: answer.reason, data: answer.data, input, key, scope, steps: {} });
   }
   if (onPoint) await onPoint('after-handler', pointOf(call));

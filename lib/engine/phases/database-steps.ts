@@ -103,8 +103,7 @@ export function keepingOf<Tx>(running: PhasesRun<Tx>): Keeping {
  */
 export async function refuseIn<Tx>(running: PhasesRun<Tx>, tx: Tx, answer: RefusalAnswer): Promise<Write> {
   const { options, held, input, journal, method } = running;
-  const { tenant, principal, operation, key } = held.id;
-  const scope = { tenant, principal, operation };
+  const { key, ...scope } = held.id;
   const { reason, data } = answer;
   const known = held.steps.filter(({ state }) => state === 'done').map(({ name, result }) => [name, readStep(result)]);
   const steps = { ...Object.fromEntries(known), ...journal.results() };

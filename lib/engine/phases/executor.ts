@@ -179,11 +179,11 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Fl
 
 /** The context of one run. */
 function contextOf<Tx>(running: PhasesRun<Tx>, input: unknown, context: readonly unknown[]): PhasesContext<never, Tx> {
-  const { tenant, principal, operation, key } = running.held.id;
+  const { key, ...scope } = running.held.id;
   return {
     input: input as never,
     key,
-    scope: { tenant, principal, operation },
+    scope,
     context,
     atomic: (name, run, version) => atomic(running, name, run, version),
     foreign: (name, call) => foreign(running, name, call),
