@@ -22,12 +22,9 @@ export function beforeDeadline<T>(
 ): Awaitable<T> {
   if (deadline === Number.POSITIVE_INFINITY || !isPromised(value)) return value;
   return settleWithin(value, timeLeft(deadline), () => {
-    throw lateError(what);
+    throw new CodedError('unavailable', `The caller's time was up while ${what} was still under way.`);
   });
 }
-
-const lateError = (what: string) =>
-  new CodedError('unavailable', `The caller's time was up while ${what} was still under way.`);
 
 /** Tells whether it says that a check was not over in time. */
 export function isLateCheck(error: unknown): error is CodedError {

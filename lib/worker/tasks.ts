@@ -81,16 +81,13 @@ export async function enqueueJob<Of extends Tasks = Tasks>(tx: RawQueries, ...jo
     const [row] = await tx.$queryRawUnsafe<{ id: string }[]>(ADD_JOB, ...values.map((value) => value ?? null));
     return row?.id as string;
   } catch (error) {
-    throw isWithoutQueue(error) ? queueMissing(error) : error;
+    if (!isWithoutQueue(error)) throw error;
+    throw new ConfigurationError(
+      `The database has no job queue. Run: ${INSTALL}, then start a worker that has tasks, or run npx graphile-worker --schema-only.`,
+      { existing: 'no function graphile_worker.add_job', expected: "graphile-worker's schema", cause: error },
+    );
   }
 }
 
 /** True where the schema or its function is not there. */
 const isWithoutQueue = isOfState('3F000', '42883');
-
-function queueMissing(cause: unknown): ConfigurationError {
-  return new ConfigurationError(
-    `The database has no job queue. Run: ${INSTALL}, then start a worker that has tasks, or run npx graphile-worker --schema-only.`,
-    { existing: 'no function graphile_worker.add_job', expected: "graphile-worker's schema", cause },
-  );
-}

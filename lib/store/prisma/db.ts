@@ -180,7 +180,7 @@ export class Db {
   async #explaining<T>(withinMs: number, ask: (deadline: Deadline) => Promise<T>): Promise<T> {
     const began = performance.now();
     const ownMs = hasStarted(this.#client) ? withinMs : withinMs + START_MS;
-    const deadline = new Deadline(Math.min(ownMs, this.#latest - began));
+    const deadline = deadlineIn(Math.min(ownMs, this.#latest - began));
     if (deadline.left() === 0) throw new StoreUnavailableError('The time was over before the database was asked.');
     try {
       return await (isWholeClient(this.#client) ? outside(() => ask(deadline)) : ask(deadline));
@@ -192,7 +192,7 @@ export class Db {
   }
 
   #explained(error: unknown): Promise<unknown> {
-    const read = () => outside(() => this.#askOnce(readSchema, new Deadline(EXPLAIN_MS)));
+    const read = () => outside(() => this.#askOnce(readSchema, deadlineIn(EXPLAIN_MS)));
     return explainSchemaError(error, read, this.#part);
   }
 }
@@ -236,23 +236,14 @@ function hasStarted(client: PrismaClientLike): boolean {
 }
 
 /** The end of a question, with all that it waits for. */
-class Deadline {
-  readonly #ms: number;
-  readonly #at: number;
+type Deadline = ReturnType<typeof deadlineIn>;
 
-  constructor(ms: number) {
-    this.#ms = ms;
-    this.#at = performance.now() + ms;
-  }
-
-  left(): number {
-    return Math.max(0, this.#at - performance.now());
-  }
-
+function deadlineIn(ms: number) {
+  const at = performance.now() + ms;
+  const left = () => Math.max(0, at - performance.now());
   /** The answer, or an error that says how long the question was given in all. */
-  bound<T>(answer: Promise<T>): Promise<T> {
-    return withTimeout(answer, this.left(), () => timeoutError(this.#ms));
-  }
+  const bound = <T>(answer: Promise<T>) => withTimeout(answer, left(), () => timeoutError(ms));
+  return { left, bound };
 }
 
 /** A function of the port as a question: it is given the database first, and what the port says behind it. */
