@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../core/errors.ts';
+import { assertSetUp } from '../core/errors.ts';
 import { isSettled } from '../core/key-state.ts';
 import { lengthPrefixed } from '../core/length-prefix.ts';
 import { type Duration, toMs } from '../core/options.ts';
@@ -185,13 +185,11 @@ function ofOneTenant(tenant: string, all: Admin): Admin {
       const asked = filter.tenant ?? tenant;
       return asked === tenant ? await list({ ...filter, tenant }) : none;
     };
-  const assertOurs = (given: string) => {
-    if (given === tenant) return;
-    throw new ConfigurationError('This admin is one of a single tenant: nothing was done.', {
+  const assertOurs = (given: string) =>
+    assertSetUp(given === tenant, 'This admin is one of a single tenant: nothing was done.', {
       existing: given,
       expected: tenant,
     });
-  };
   return {
     // It was asked of the tenant's keys alone.
     overview: all.overview,

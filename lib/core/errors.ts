@@ -40,6 +40,11 @@ export class ConfigurationError extends IdempotencyError {
   override readonly name = 'ConfigurationError';
 }
 
+/** @throws ConfigurationError unless it can be meant so */
+export function assertSetUp(isMeant: unknown, message: string, facts: Facts): asserts isMeant {
+  if (!isMeant) throw new ConfigurationError(message, facts);
+}
+
 /** Tells it by its name: a bundler may give a page and a route a copy of the class each. */
 export function isSetUpWrongly(error: unknown): error is ConfigurationError {
   return error instanceof Error && error.name === 'ConfigurationError';

@@ -1,4 +1,4 @@
-import { ConfigurationError } from './errors.ts';
+import { assertSetUp, ConfigurationError } from './errors.ts';
 import { isPromised } from './wait.ts';
 
 /** The names of all options of a type. The compiler asks for each one that is added to it. */
@@ -90,11 +90,10 @@ export function toMs(duration: Duration, name: string): number {
   const match = typeof duration === 'number' ? null : /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration);
   const ms =
     typeof duration === 'number' ? duration : match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : NaN;
-  if (!Number.isFinite(ms) || ms <= 0) {
-    throw new ConfigurationError(`${name} is not a duration. Write milliseconds or a unit: '24h', '15m', '30s'.`, {
-      existing: duration,
-      expected: 'a positive number, or a number with ms, s, m, h or d',
-    });
-  }
+  assertSetUp(
+    Number.isFinite(ms) && ms > 0,
+    `${name} is not a duration. Write milliseconds or a unit: '24h', '15m', '30s'.`,
+    { existing: duration, expected: 'a positive number, or a number with ms, s, m, h or d' },
+  );
   return Math.round(ms);
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { ConfigurationError } from './errors.ts';
+import { assertSetUp } from './errors.ts';
 import { lengthPrefixed } from './length-prefix.ts';
 
 /** One configured secret, with the public names under which it is remembered. */
@@ -34,12 +34,11 @@ export function readSecrets(values: readonly (string | undefined)[]): Secrets {
   // An unset variable counts as no secret: a build has none, and production refuses at first use.
   const given = values.filter((value): value is string => value !== undefined && value !== '');
   const all = given.map((value, index) => {
-    if (value.length < LEAST_TO_SIGN) {
-      throw new ConfigurationError(`Secret number ${index + 1} is too short. Make one with: openssl rand -base64 32`, {
-        existing: `${value.length} characters`,
-        expected: `at least ${LEAST_TO_SIGN} characters`,
-      });
-    }
+    assertSetUp(
+      value.length >= LEAST_TO_SIGN,
+      `Secret number ${index + 1} is too short. Make one with: openssl rand -base64 32`,
+      { existing: `${value.length} characters`, expected: `at least ${LEAST_TO_SIGN} characters` },
+    );
     const id = secretId(value);
     const name = Buffer.from(id.slice(0, 6), 'hex').toString('base64url');
     return { id, name, value, sign: hmacUnder(Buffer.from(value)) };
@@ -52,12 +51,11 @@ export function readSecrets(values: readonly (string | undefined)[]): Secrets {
 function assertDistinct(all: readonly Secret[]): void {
   const values = new Map([[NO_SECRET, '']]);
   for (const [index, { name, value }] of all.entries()) {
-    if ((values.get(name) ?? value) !== value) {
-      throw new ConfigurationError(
-        `Secret number ${index + 1} has the name of another one by chance. Make a new one with: openssl rand -base64 32`,
-        { existing: name, expected: 'a name of its own for each secret' },
-      );
-    }
+    assertSetUp(
+      (values.get(name) ?? value) === value,
+      `Secret number ${index + 1} has the name of another one by chance. Make a new one with: openssl rand -base64 32`,
+      { existing: name, expected: 'a name of its own for each secret' },
+    );
     values.set(name, value);
   }
 }

@@ -1,5 +1,5 @@
 import { ELSEWHERE, isProduction } from '../core/environment.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { assertSetUp, ConfigurationError } from '../core/errors.ts';
 import { type Duration, type OptionNames, toMs } from '../core/options.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
@@ -151,12 +151,14 @@ const MIN_LEASE_MS = 300;
 export function readConfig(options: Options): Config {
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + HOUR_MS, 'retention');
-  if (retentionMs < windowMs + MARGIN_MS) {
-    throw new ConfigurationError('Rows would be deleted while their keys may still be used. Raise the retention.', {
+  assertSetUp(
+    retentionMs >= windowMs + MARGIN_MS,
+    'Rows would be deleted while their keys may still be used. Raise the retention.',
+    {
       existing: `window ${windowMs} ms, retention ${retentionMs} ms`,
       expected: 'a retention of at least the window plus 15 min',
-    });
-  }
+    },
+  );
   const secrets = readSecrets(secretsIn(options.secret));
   for (const { value } of secrets.all) {
     assertStrong(SECRET_OPTION, value);

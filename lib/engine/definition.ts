@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../core/errors.ts';
+import { assertSetUp, ConfigurationError } from '../core/errors.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { MAX_ITEMS } from '../core/payload-limits.ts';
 import type { PrincipalInput, Scope } from '../core/scope.ts';
@@ -165,25 +165,22 @@ export function assertOperation<Tx>(
   options: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'schema' | 'maxItems' | OncePer>,
 ): void {
   const { name, schema, maxItems = MAX_ITEMS } = options;
-  if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(name)) {
-    throw new ConfigurationError('An operation needs a short name that fits a URL and a log line.', {
-      existing: name,
-      expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',
-    });
-  }
+  assertSetUp(
+    /^[a-z][a-z0-9_.-]{0,99}$/.test(name),
+    'An operation needs a short name that fits a URL and a log line.',
+    { existing: name, expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -' },
+  );
   assertKnownOptions(`The operation ${name}`, options, OPTIONS);
-  if (!(Number.isSafeInteger(maxItems) && maxItems >= 1)) {
-    throw new ConfigurationError(`The operation ${name} has a maxItems that is no limit.`, {
-      existing: maxItems,
-      expected: 'a whole number of at least 1',
-    });
-  }
-  if (typeof schema?.['~standard']?.validate !== 'function') {
-    throw new ConfigurationError(`The operation ${name} has no schema that could be asked.`, {
-      existing: typeof schema,
-      expected: 'schema: z.object({ … }) of zod, or any other Standard Schema',
-    });
-  }
+  assertSetUp(
+    Number.isSafeInteger(maxItems) && maxItems >= 1,
+    `The operation ${name} has a maxItems that is no limit.`,
+    { existing: maxItems, expected: 'a whole number of at least 1' },
+  );
+  assertSetUp(
+    typeof schema?.['~standard']?.validate === 'function',
+    `The operation ${name} has no schema that could be asked.`,
+    { existing: typeof schema, expected: 'schema: z.object({ … }) of zod, or any other Standard Schema' },
+  );
   assertOncePer(options);
 }
 
@@ -200,12 +197,10 @@ function assertOncePer<Tx>({
   shareAnswer,
   holdFor,
 }: Pick<OperationOptions<StandardSchema, Tx>, 'name' | OncePer>): void {
-  if (shareAnswer !== undefined && !oncePer) {
-    throw new ConfigurationError(`shareAnswer of ${name} is about no thing.`, {
-      existing: 'shareAnswer without oncePer',
-      expected: 'an oncePer that says for what',
-    });
-  }
+  assertSetUp(shareAnswer === undefined || oncePer, `shareAnswer of ${name} is about no thing.`, {
+    existing: 'shareAnswer without oncePer',
+    expected: 'an oncePer that says for what',
+  });
   if (holdFor === undefined) return;
   const isTime = typeof holdFor === 'number' && holdFor > 0 && holdFor <= MAX_HOLD_MS;
   if (oncePer && (isTime || holdFor === 'forever')) return;

@@ -1,6 +1,6 @@
 import { ADVICE } from '../core/codes.ts';
 import { copyOf } from '../core/data.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { assertSetUp } from '../core/errors.ts';
 import { redirectOf } from '../core/redirect.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Answer } from './answer.ts';
@@ -106,12 +106,14 @@ export function refusalAnswer(
   data?: unknown,
   { status = 422, message = ADVICE.failed.message }: { status?: number; message?: string | undefined } = {},
 ): RefusalAnswer {
-  if (reason === 'marked_failed' || !isRefusalStatus(status)) {
-    throw new ConfigurationError(`The refusal ${reason} has a reason or a status that is none of a refusal's.`, {
+  assertSetUp(
+    reason !== 'marked_failed' && isRefusalStatus(status),
+    `The refusal ${reason} has a reason or a status that is none of a refusal's.`,
+    {
       existing: status,
       expected: "400 to 599, and a reason of your own: marked_failed is a person's word in the admin view",
-    });
-  }
+    },
+  );
   return { kind: 'refusal', reason, message, status, data };
 }
 
@@ -124,12 +126,11 @@ export const fail: Fail = (code, data, how) => {
 };
 
 export const defer: Defer = (reason, { status = 503, retryAfterMs = 1000, message } = {}) => {
-  if (!(Number.isFinite(retryAfterMs) && retryAfterMs >= 0)) {
-    throw new ConfigurationError(`What is put off as ${reason} has no time to come again.`, {
-      existing: retryAfterMs,
-      expected: 'retryAfterMs: milliseconds, 0 or more',
-    });
-  }
+  assertSetUp(
+    Number.isFinite(retryAfterMs) && retryAfterMs >= 0,
+    `What is put off as ${reason} has no time to come again.`,
+    { existing: retryAfterMs, expected: 'retryAfterMs: milliseconds, 0 or more' },
+  );
   const later = { retryAfterMs, message: message ?? ADVICE.deferred.message };
   throw new RefusedByHandler({ ...refusalAnswer(reason, undefined, { status, message }), later });
 };

@@ -1,5 +1,5 @@
 import { parseRetryAfter } from '../core/backoff.ts';
-import { CodedError, ConfigurationError } from '../core/errors.ts';
+import { assertSetUp, CodedError } from '../core/errors.ts';
 import { returned } from '../core/options.ts';
 import type { Refusal } from '../core/outcome.ts';
 import type { Answer } from './answer.ts';
@@ -83,12 +83,11 @@ export function keptRefusal(ended: Extract<Ended, { kind: 'refusal' }>, rule: Ke
   const { later, ...refusal } = ended;
   const { reason, message, status, data } = refusal;
   const isPutOff = later !== undefined;
-  if (!isPutOff && !isFinal(status) && !rule.onKept) {
-    throw new ConfigurationError(`The refusal ${reason} would be kept for good. Else write \`defer\`.`, {
-      existing: status,
-      expected: '400 to 499, and none of 408, 423, 425, 429',
-    });
-  }
+  assertSetUp(
+    isPutOff || isFinal(status) || rule.onKept,
+    `The refusal ${reason} would be kept for good. Else write \`defer\`.`,
+    { existing: status, expected: '400 to 499, and none of 408, 423, 425, 429' },
+  );
   if (isKept({ ok: false, reason, status, data }, { status, isPutOff }, rule)) {
     return isFinal(status) ? refusal : { ...refusal, status: 422 };
   }

@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { CodedError, ConfigurationError, MAX_RESULT_BYTES, ResultTooLargeError } from '../core/errors.ts';
+import { assertSetUp, CodedError, MAX_RESULT_BYTES, ResultTooLargeError } from '../core/errors.ts';
 import { settleWithin } from '../core/wait.ts';
 import type { StoredResponse } from './answer.ts';
 
@@ -51,15 +51,10 @@ const MAX_DECODED_BYTES = 1_048_576;
 export function repeatedHeaders(declared: readonly string[]): ReadonlySet<string> {
   const names = declared.map((name) => name.toLowerCase());
   const unfit = names.find((name) => name === 'set-cookie' || OF_THE_CONNECTION.has(name));
-  if (unfit) {
-    throw new ConfigurationError(
-      'A replay never sets a cookie, for it may reach another device, nor speaks of a connection.',
-      {
-        existing: `${unfit} among the declared headers`,
-        expected: 'headers that describe the answer',
-      },
-    );
-  }
+  assertSetUp(!unfit, 'A replay never sets a cookie, for it may reach another device, nor speaks of a connection.', {
+    existing: `${unfit} among the declared headers`,
+    expected: 'headers that describe the answer',
+  });
   return new Set([...DESCRIBES_THE_ANSWER, ...names]);
 }
 

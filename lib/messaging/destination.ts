@@ -1,5 +1,5 @@
 import type { Backoff } from '../core/backoff.ts';
-import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
+import { assertSetUp, ConfigurationError, IdempotencyError } from '../core/errors.ts';
 
 /** An event as it goes out. The same in every attempt, so that consumers may compare its bytes. */
 export interface OutgoingEvent {
@@ -67,13 +67,9 @@ export class PublishError extends IdempotencyError {
 
   constructor(
     message: string,
-    {
-      next = 'retry',
-      retryAfterMs,
-      cause,
-    }: { next?: PublishError['next']; retryAfterMs?: number | undefined; cause?: unknown } = {},
+    { next = 'retry', ...facts }: Partial<Pick<PublishError, 'next' | 'retryAfterMs' | 'cause'>> = {},
   ) {
-    super(message, { cause, retryAfterMs });
+    super(message, facts);
     this.next = next;
   }
 }
@@ -124,24 +120,19 @@ function routeOf({
   backoff = { baseMs: 1000, capMs: 3_600_000 },
   onDead = 'block',
 }: Destination): Route {
-  if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(name)) {
-    throw new ConfigurationError('A destination needs a short name.', {
-      existing: name,
-      expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',
-    });
-  }
-  if (!(Number.isInteger(attempts) && attempts >= 1 && timeoutMs > 0)) {
-    throw new ConfigurationError(`The destination ${name} cannot be used.`, {
-      existing: { attempts, timeoutMs },
-      expected: 'at least one attempt, and time for it',
-    });
-  }
-  if (!(backoff.baseMs >= 1 && backoff.capMs >= backoff.baseMs)) {
-    throw new ConfigurationError(`The backoff of ${name} would use up all attempts at once.`, {
-      existing: backoff,
-      expected: 'a baseMs from 1 on, and a capMs that is no less',
-    });
-  }
+  assertSetUp(/^[a-z][a-z0-9_.-]{0,99}$/.test(name), 'A destination needs a short name.', {
+    existing: name,
+    expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',
+  });
+  assertSetUp(Number.isInteger(attempts) && attempts >= 1 && timeoutMs > 0, `The destination ${name} cannot be used.`, {
+    existing: { attempts, timeoutMs },
+    expected: 'at least one attempt, and time for it',
+  });
+  assertSetUp(
+    backoff.baseMs >= 1 && backoff.capMs >= backoff.baseMs,
+    `The backoff of ${name} would use up all attempts at once.`,
+    { existing: backoff, expected: 'a baseMs from 1 on, and a capMs that is no less' },
+  );
   const judge = typeof onDead === 'function' ? onDead : () => onDead;
   return { name, publisher, timeoutMs, attempts, backoff, onDead: judge };
 }

@@ -1,6 +1,6 @@
 import type { Backoff } from '../core/backoff.ts';
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { assertSetUp } from '../core/errors.ts';
 import { type Duration, toMs } from '../core/options.ts';
 import type { FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/metrics.ts';
@@ -99,12 +99,10 @@ function inboxContext<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): I
   const { sources = {}, attempts = 10, timeoutMs = 5000, random = Math.random, onPoint = () => {} } = settings;
   const { backoff = { baseMs: 1000, capMs: 3_600_000 }, retention = '30d', onReport } = settings;
   const retentionMs = toMs(retention, 'retention');
-  if (!(Number.isInteger(attempts) && attempts >= 1)) {
-    throw new ConfigurationError('attempts cannot be used.', {
-      existing: attempts,
-      expected: 'a whole number from 1 on',
-    });
-  }
+  assertSetUp(Number.isInteger(attempts) && attempts >= 1, 'attempts cannot be used.', {
+    existing: attempts,
+    expected: 'a whole number from 1 on',
+  });
   const report = quietly(onReport);
   const mutex = new KeyedMutex();
   return { store, sources, attempts, backoff, timeoutMs, retentionMs, random, report, onPoint, mutex };

@@ -2,7 +2,13 @@ import { hash } from 'node:crypto';
 import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { canonicalText } from '../core/canonical.ts';
 import { copyOf, jsonText } from '../core/data.ts';
-import { ConfigurationError, IdempotencyError, MAX_RESULT_BYTES, ResultTooLargeError } from '../core/errors.ts';
+import {
+  assertSetUp,
+  ConfigurationError,
+  IdempotencyError,
+  MAX_RESULT_BYTES,
+  ResultTooLargeError,
+} from '../core/errors.ts';
 import { returned } from '../core/options.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/metrics.ts';
@@ -118,11 +124,9 @@ async function receive<Tx, R>(
   const { source, eventId, payload } = event;
   const settings = Object.hasOwn(context.sources, source) ? context.sources[source] : undefined;
   const run = given ?? (settings?.handle as Effect<Tx, R> | undefined);
-  if (!run) {
-    throw new ConfigurationError(`Nothing says what events of ${source} do.`, {
-      expected: 'a handle, or a second argument',
-    });
-  }
+  assertSetUp(run, `Nothing says what events of ${source} do.`, {
+    expected: 'a handle, or a second argument',
+  });
   assertName(source, 100);
   assertName(eventId, 255);
   const compared = settings?.compare ? returned(`compare of ${source}`, settings.compare(payload as never)) : payload;

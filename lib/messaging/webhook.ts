@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { parseHttpDate, parseRetryAfter } from '../core/backoff.ts';
-import { ConfigurationError, IdempotencyError } from '../core/errors.ts';
+import { assertSetUp, ConfigurationError, IdempotencyError } from '../core/errors.ts';
 import { assertNoOtherPurpose, assertStrong } from '../core/secret-strength.ts';
 import { type AllowAddress, allowedFetch } from './allowed-fetch.ts';
 import { type OutgoingEvent, PublishError, type Publisher } from './destination.ts';
@@ -34,12 +34,11 @@ const DRAIN_MS = 100;
 export function webhook({ url, secrets, allowAddress, clock = Date.now, ...options }: WebhookOptions): Publisher {
   const target = targetOf(url);
   signers(secrets);
-  if (allowAddress && options.fetch) {
-    throw new ConfigurationError('A fetch of your own connects to what it likes, so allowAddress could not be kept.', {
-      existing: 'allowAddress and fetch',
-      expected: 'one of them',
-    });
-  }
+  assertSetUp(
+    !(allowAddress && options.fetch),
+    'A fetch of your own connects to what it likes, so allowAddress could not be kept.',
+    { existing: 'allowAddress and fetch', expected: 'one of them' },
+  );
   const send = allowAddress ? allowedFetch(allowAddress) : (options.fetch ?? fetch);
   return {
     async publish(event, { signal }) {
@@ -62,12 +61,11 @@ function targetOf(url: string): URL {
   if (target.protocol !== 'https:' && target.protocol !== 'http:') {
     throw new ConfigurationError('A webhook goes to a URL of https or http.', { existing: target.protocol });
   }
-  if (target.username || target.password) {
-    throw new ConfigurationError('The URL of a webhook holds no password: receivers verify its signature.', {
-      existing: `${target.protocol}//…@${target.host}`,
-      expected: `${target.protocol}//${target.host}`,
-    });
-  }
+  assertSetUp(
+    !target.username && !target.password,
+    'The URL of a webhook holds no password: receivers verify its signature.',
+    { existing: `${target.protocol}//…@${target.host}`, expected: `${target.protocol}//${target.host}` },
+  );
   return target;
 }
 
@@ -188,12 +186,10 @@ export function verifyWebhook(
  *   partner knows it
  */
 function signers(secrets: readonly string[]): Webhook[] {
-  if (secrets.length === 0) {
-    throw new ConfigurationError('No webhook secret is configured.', {
-      existing: '[]',
-      expected: 'one, or two while they are rotated',
-    });
-  }
+  assertSetUp(secrets.length > 0, 'No webhook secret is configured.', {
+    existing: '[]',
+    expected: 'one, or two while they are rotated',
+  });
   return secrets.map((secret) => {
     assertStrong('A webhook secret', secret);
     const own = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret;

@@ -1,6 +1,6 @@
 import type { NextRequest } from 'next/server.js';
 import { jsonText } from '../core/data.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { assertSetUp } from '../core/errors.ts';
 import { admission, assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import type { Idempotency } from '../engine/idempotency.ts';
@@ -93,12 +93,11 @@ function namesOf(operations: readonly AnyOperation[]): ReadonlyMap<string, AnyOp
   const byName = new Map<string, AnyOperation>();
   for (const operation of operations) {
     const { name } = operation;
-    if ((byName.get(name) ?? operation) !== operation) {
-      throw new ConfigurationError(`Two operations of the status route have the name ${name}. Rename one of them.`, {
-        existing: operations.map((each) => each.name),
-        expected: 'a name of its own for each operation',
-      });
-    }
+    assertSetUp(
+      (byName.get(name) ?? operation) === operation,
+      `Two operations of the status route have the name ${name}. Rename one of them.`,
+      { existing: operations.map((each) => each.name), expected: 'a name of its own for each operation' },
+    );
     byName.set(name, operation);
   }
   return byName;

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Job, Logger, TaskList, WorkerEvents, WorkerPool } from 'graphile-worker';
 import type { Pool, PoolClient } from 'pg';
 import { isProduction } from '../core/environment.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { assertSetUp } from '../core/errors.ts';
 import { describe } from '../messaging/destination.ts';
 import { Presence } from './liveness.ts';
 import { loop } from './loop.ts';
@@ -46,7 +46,12 @@ export async function startJobs(
     const pass = (works: () => void) => runJobs({ ...options, runner, tasks }, works);
     return await loop({ ...options, name: 'Running jobs', everyMs: 1000, pass });
   }
-  if (Object.keys(own).length > 0) throw graphileWorkerMissing(Object.keys(own));
+  const names = Object.keys(own);
+  assertSetUp(
+    names.length === 0,
+    `Jobs are run by graphile-worker, which is not installed. Run: ${INSTALL}. Tasks: ${names.join(', ')}.`,
+    { existing: 'no package graphile-worker', expected: 'graphile-worker 0.17' },
+  );
 }
 
 /**
@@ -200,12 +205,4 @@ async function findGraphileWorker(): Promise<GraphileWorker | undefined> {
 function isNotInstalled(error: unknown): boolean {
   const { code, message = '' } = error as { code?: string; message?: string };
   return /MODULE_NOT_FOUND$/.test(code ?? '') && /Cannot find (package|module) 'graphile-worker'/.test(message);
-}
-
-/** The error for tasks that nobody can run. */
-function graphileWorkerMissing(tasks: string[]): ConfigurationError {
-  return new ConfigurationError(
-    `Jobs are run by graphile-worker, which is not installed. Run: ${INSTALL}. Tasks: ${tasks.join(', ')}.`,
-    { existing: 'no package graphile-worker', expected: 'graphile-worker 0.17' },
-  );
 }

@@ -1,4 +1,4 @@
-import { CodedError, ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp, CodedError, ConfigurationError } from '../../core/errors.ts';
 import { returned } from '../../core/options.ts';
 import type { Executed } from '../../core/outcome.ts';
 import { isDoubtful, type Step, type StepKind } from '../../store/leases.ts';
@@ -38,21 +38,19 @@ export class Journal {
    * @throws ConfigurationError for a step inside another, or beside it, or with a name that was used before
    */
   enter(name: string, kind: StepKind): Entry {
-    if (this.#open !== undefined) {
-      throw new ConfigurationError(`The step ${name} begins inside ${this.#open}. One at a time: await each step.`, {
-        existing: this.#open,
-        expected: 'no open step',
-      });
-    }
+    assertSetUp(
+      this.#open === undefined,
+      `The step ${name} begins inside ${this.#open}. One at a time: await each step.`,
+      { existing: this.#open, expected: 'no open step' },
+    );
     if (typeof name !== 'string' || name === '' || name.length > 100) {
       throw new ConfigurationError('A step needs a name.', { existing: name, expected: '1 to 100 characters' });
     }
-    if (this.#names.has(name)) {
-      throw new ConfigurationError(`Two steps are called ${name}. Its stored result would be taken for the other's.`, {
-        existing: name,
-        expected: 'a name of its own for each step',
-      });
-    }
+    assertSetUp(
+      !this.#names.has(name),
+      `Two steps are called ${name}. Its stored result would be taken for the other's.`,
+      { existing: name, expected: 'a name of its own for each step' },
+    );
     const stored = this.#stored.get(this.#names.size + 1);
     if (stored && (stored.name !== name || stored.kind !== kind)) {
       throw new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {
@@ -125,12 +123,11 @@ export class Journal {
 
   /** @throws ConfigurationError where the function did not await a step: it would end the key with a call under way */
   assertAwaited(): void {
-    if (this.#open !== undefined) {
-      throw new ConfigurationError(`The function ended while its step ${this.#open} was running. Await each step.`, {
-        existing: this.#open,
-        expected: 'no open step',
-      });
-    }
+    assertSetUp(
+      this.#open === undefined,
+      `The function ended while its step ${this.#open} was running. Await each step.`,
+      { existing: this.#open, expected: 'no open step' },
+    );
   }
 
   /** @throws CodedError `phase_mismatch` where the function ended before it asked for every stored step */

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp } from '../../core/errors.ts';
 import { isKey } from '../../core/scope.ts';
 import { callerLimits, keyOfHeader } from '../request-headers.ts';
 import type { StoppedBy } from './errors.ts';
@@ -103,11 +103,9 @@ function settleKey(
   if (typeof given !== 'string' && own) return keyOfHeader(own) ?? undefined;
   const key = given ?? (GETS_KEY.has(method) ? newKey() : false);
   if (key === false) return;
-  if (!isKey(key)) {
-    throw new ConfigurationError('A key is 1 to 255 visible ASCII characters without comma and quotes.', {
-      existing: key,
-    });
-  }
+  assertSetUp(isKey(key), 'A key is 1 to 255 visible ASCII characters without comma and quotes.', {
+    existing: key,
+  });
   headers.set(KEY_HEADER, `"${key.replaceAll('\\', '\\\\')}"`);
   return key;
 }

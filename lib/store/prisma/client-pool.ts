@@ -1,5 +1,5 @@
 import { warnOnce } from '../../core/environment.ts';
-import { ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp, ConfigurationError } from '../../core/errors.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { type SchemaPart, StoreUnavailableError } from '../store.ts';
 import { seen } from './ambient/ambient-client.ts';
@@ -96,7 +96,10 @@ export class ClientPool {
     const { original, whyUnproven, hasOwnTransaction } = seen(this.client);
     if (whyUnproven) throw whyUnproven;
     // It may do something in each of the client's transactions first, such as to set a tenant.
-    if (hasOwnTransaction) throw ownTransaction();
+    assertSetUp(!hasOwnTransaction, 'The client has a $transaction of its own, which executions are to go through.', {
+      existing: 'an extension with $transaction',
+      expected: "a client without it (`begin` sets a tenant), or transaction: 'interactive'",
+    });
     // Prisma's engine starts with its first query, which takes a slow machine a while.
     return await withTimeout(poolOf(original), withinMs);
   }
@@ -117,7 +120,10 @@ async function checkTable(pool: PoolLike, check: Statement, { timeoutMs, maxWait
   if (through.has(check.text)) return;
   const silent = () => new StoreUnavailableError(`The key table could not be looked at within ${timeoutMs} ms.`);
   await withConnection(pool, maxWaitMs, async (connection) => {
-    if (!connection.takesPipelines) throw strangePool();
+    assertSetUp(connection.takesPipelines, "Transactions of the kit's own need a pool of the plain `pg` driver.", {
+      existing: "pg-native, or a pool in pg's pipeline mode",
+      expected: 'oncekitPool(new Pool({ connectionString }))',
+    });
     rowsOf(await withTimeout(connection.ask(check), timeoutMs, silent));
   });
   checked.set(pool, through.add(check.text));
@@ -141,22 +147,10 @@ async function poolOf(original: RawQueries): Promise<PoolLike> {
 const notOurs = (why: string) =>
   `Executions run in Prisma's interactive transactions: a third as fast, and a write past \`tx\` is refused. ${why} Say transaction: 'interactive' where that is meant.`;
 
-const ownTransaction = () =>
-  new ConfigurationError('The client has a $transaction of its own, which executions are to go through.', {
-    existing: 'an extension with $transaction',
-    expected: "a client without it (`begin` sets a tenant), or transaction: 'interactive'",
-  });
-
 const noPool = (wasKnown: boolean) =>
   new ConfigurationError("Transactions of the kit's own need a client on a pool that the kit has wrapped.", {
     existing: wasKnown
       ? 'a client that was disconnected, and has opened a pool of its own since'
       : 'a pool as Prisma makes it',
     expected: "PrismaPg from 'oncekit/adapter-pg', or new PrismaPg(oncekitPool(new Pool({ connectionString })))",
-  });
-
-const strangePool = () =>
-  new ConfigurationError("Transactions of the kit's own need a pool of the plain `pg` driver.", {
-    existing: "pg-native, or a pool in pg's pipeline mode",
-    expected: 'oncekitPool(new Pool({ connectionString }))',
   });

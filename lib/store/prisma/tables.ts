@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp, ConfigurationError } from '../../core/errors.ts';
 import type { SchemaPart } from '../store.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import type { Statement } from './statement.ts';
@@ -60,12 +60,10 @@ export function renamerOf(tables: Tables | undefined): Rename | undefined {
   for (const [table, name] of given) assertName(table, name);
   const { schema, ...own } = Object.fromEntries(given) as Record<string, string>;
   const names = new Map(TABLES.map((table) => [table as string, own[table] ?? table]));
-  if (new Set(names.values()).size < names.size) {
-    throw new ConfigurationError('Two of the kit’s tables cannot be one.', {
-      existing: Object.values(own).join(', '),
-      expected: 'a name of its own for each',
-    });
-  }
+  assertSetUp(new Set(names.values()).size === names.size, 'Two of the kit’s tables cannot be one.', {
+    existing: Object.values(own).join(', '),
+    expected: 'a name of its own for each',
+  });
   const prefix = schema === undefined ? '' : `"${schema}".`;
   const known = new Map<string, string>();
   return (text) => {
@@ -79,12 +77,11 @@ export function renamerOf(tables: Tables | undefined): Rename | undefined {
 }
 
 function assertName(table: string, name: unknown): void {
-  if (table !== 'schema' && !(TABLES as readonly string[]).includes(table)) {
-    throw new ConfigurationError(`${table} is no table of oncekit's.`, {
-      existing: table,
-      expected: `schema, ${TABLES.join(', ')}`,
-    });
-  }
+  assertSetUp(
+    table === 'schema' || (TABLES as readonly string[]).includes(table),
+    `${table} is no table of oncekit's.`,
+    { existing: table, expected: `schema, ${TABLES.join(', ')}` },
+  );
   // 63 bytes are what PostgreSQL keeps of a name; it cuts a longer one off without a word.
   if (typeof name === 'string' && /^[\w-]{1,63}$/.test(name)) return;
   throw new ConfigurationError(`The name of ${table} cannot be used.`, {
