@@ -1,4 +1,4 @@
-import { assertSetUp, ConfigurationError } from '../core/errors.ts';
+import { assertSetUp } from '../core/errors.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { MAX_ITEMS } from '../core/payload-limits.ts';
 import type { PrincipalInput, Scope } from '../core/scope.ts';
@@ -191,20 +191,15 @@ const MAX_HOLD_MS = MAX_YEARS * 365 * 86_400_000;
 type OncePer = 'oncePer' | 'shareAnswer' | 'holdFor';
 
 /** @throws ConfigurationError for a time that is none, and for what is about no thing */
-function assertOncePer<Tx>({
-  name,
-  oncePer,
-  shareAnswer,
-  holdFor,
-}: Pick<OperationOptions<StandardSchema, Tx>, 'name' | OncePer>): void {
+function assertOncePer<Tx>(options: Pick<OperationOptions<StandardSchema, Tx>, 'name' | OncePer>): void {
+  const { name, oncePer, shareAnswer, holdFor } = options;
   assertSetUp(shareAnswer === undefined || oncePer, `shareAnswer of ${name} is about no thing.`, {
     existing: 'shareAnswer without oncePer',
     expected: 'an oncePer that says for what',
   });
   if (holdFor === undefined) return;
   const isTime = typeof holdFor === 'number' && holdFor > 0 && holdFor <= MAX_HOLD_MS;
-  if (oncePer && (isTime || holdFor === 'forever')) return;
-  throw new ConfigurationError(`holdFor of ${name} cannot be used.`, {
+  assertSetUp(oncePer && (isTime || holdFor === 'forever'), `holdFor of ${name} cannot be used.`, {
     existing: oncePer ? holdFor : 'holdFor without oncePer',
     expected: `a number of milliseconds, at most ${MAX_HOLD_MS} (${MAX_YEARS} years), or 'forever', and an oncePer that says for what`,
   });

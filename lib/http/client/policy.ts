@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp } from '../../core/errors.ts';
 
 /** When one call tries again, and when it stops. */
 export interface RetryPolicy {
@@ -42,9 +42,7 @@ const BREAKER: BreakerOptions = { failures: 10, openMs: 5000 };
 /** @throws ConfigurationError for a number that would end in no attempt, or in a wait that never ends */
 export function completePolicy(given: Partial<RetryPolicy> = {}): RetryPolicy {
   const { jitter, ...numbers } = { jitter: 'full' as const, ...given };
-  if (!JITTERS.includes(jitter)) {
-    throw new ConfigurationError(`policy.jitter is unknown: ${jitter}`, { existing: jitter, expected: JITTERS });
-  }
+  assertSetUp(JITTERS.includes(jitter), `policy.jitter is unknown: ${jitter}`, { existing: jitter, expected: JITTERS });
   const least = { attempts: 1, baseMs: 0, capMs: 0, deadlineMs: 1, attemptTimeoutMs: 1 };
   return { ...completeNumbers('policy', POLICY, numbers, least), jitter };
 }
@@ -67,10 +65,8 @@ function completeNumbers<T extends object>(
 
 /** NaN passes every comparison of the wrong kind, and would make a deadline that never comes. */
 export function requireNumber(name: string, value: unknown, min: number): void {
-  if (!((value as number) >= min)) {
-    const least = min === Number.NEGATIVE_INFINITY ? '' : ` of at least ${min}`;
-    throw new ConfigurationError(`${name} must be a number${least}.`, { existing: value, expected: min });
-  }
+  const least = min === Number.NEGATIVE_INFINITY ? '' : ` of at least ${min}`;
+  assertSetUp((value as number) >= min, `${name} must be a number${least}.`, { existing: value, expected: min });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp } from '../../core/errors.ts';
 import { NoRowsChangedError } from './errors.ts';
 import type { Rows, Statement } from './statement.ts';
 
@@ -32,8 +32,7 @@ export function isWholeClient(db: RawQueries): boolean {
  * @throws ConfigurationError with the words
  */
 export function assertTransaction(tx: RawQueries, words: string): void {
-  if (!isWholeClient(tx)) return;
-  throw new ConfigurationError(words, {
+  assertSetUp(!isWholeClient(tx), words, {
     existing: 'a Prisma client',
     expected: 'the client of an interactive transaction',
   });

@@ -1,4 +1,4 @@
-import { assertSetUp, ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp } from '../../core/errors.ts';
 import type { SchemaPart } from '../store.ts';
 import type { PrismaClientLike, RawQueries } from './client.ts';
 import type { Statement } from './statement.ts';
@@ -83,8 +83,7 @@ function assertName(table: string, name: unknown): void {
     { existing: table, expected: `schema, ${TABLES.join(', ')}` },
   );
   // 63 bytes are what PostgreSQL keeps of a name; it cuts a longer one off without a word.
-  if (typeof name === 'string' && /^[\w-]{1,63}$/.test(name)) return;
-  throw new ConfigurationError(`The name of ${table} cannot be used.`, {
+  assertSetUp(typeof name === 'string' && /^[\w-]{1,63}$/.test(name), `The name of ${table} cannot be used.`, {
     existing: name,
     expected: '1 to 63 of a-z A-Z 0-9 _ -',
   });
