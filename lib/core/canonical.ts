@@ -112,7 +112,8 @@ function toJson(value: unknown, depth: number, budget: Budget): Json {
   // A name that starts with $ is escaped, so that it cannot pass for one of the tags above. A property that is
   // undefined is left out, as JSON does.
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  return Object.fromEntries(entries.map(([name, inner]) => [escapeName(name, budget), next(inner)]));
+  const named = (name: string) => wellFormed(name.startsWith('$') ? `$${name}` : name, budget);
+  return Object.fromEntries(entries.map(([name, inner]) => [named(name), next(inner)]));
 }
 
 function placeOf(file: Blob, { files }: Budget): Json {
@@ -128,10 +129,6 @@ function serialize(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(serialize).join(',')}]`;
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([name, inner]) => `${JSON.stringify(name)}:${serialize(inner)}`).join(',')}}`;
-}
-
-function escapeName(name: string, budget: Budget): string {
-  return wellFormed(name.startsWith('$') ? `$${name}` : name, budget);
 }
 
 function wellFormed(text: string, budget: Budget): string {

@@ -13,7 +13,7 @@ import type {
 } from '../store/messages.ts';
 import { countDelivery, gaugeOpen } from '../telemetry/metrics.ts';
 import { traceHeaders } from '../telemetry/span.ts';
-import { type Destination, type Route, routesOf } from './destination.ts';
+import { type Destination, routesOf } from './destination.ts';
 import { EventError, type EventToSend, newEvent, type Origin } from './event.ts';
 import { type RelayContext, type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
 import { type EventName, type OnReport, quietly } from './report.ts';
@@ -110,9 +110,13 @@ export function makeOutbox<Tx>(
         expected: 'none',
       });
     },
-    relayDue: ({ destination, ...how } = {}) => {
+    relayDue: async ({ destination, ...how } = {}) => {
       const chosen = routes.filter(({ name }) => destination === undefined || name === destination);
-      return relayToAll(relay, chosen, how);
+      const sum: Relayed = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
+      const passes = await Promise.allSettled(chosen.map((route) => relayTo(relay, route, how, sum)));
+      // What one pass has thrown, when all have ended.
+      for (const pass of passes) if (pass.status === 'rejected') throw pass.reason;
+      return sum;
     },
     requeue: async ({ destination, eventId, settledAt }, actor) =>
       isEventId(eventId) && (await store.requeue(destination, eventId, actor, settledAt)) > 0,
@@ -148,14 +152,6 @@ function rowOf(event: EventToSend, from: Origin | undefined, settings: OutboxSet
   const { destinations, namespace = 'oncekit', wake = true, clock = Date.now, traceContext = traceHeaders } = settings;
   const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
   return newEvent(event, from, { namespace, now: clock(), trace: traced(traceContext), destinations: to, wakes: wake });
-}
-
-/** @throws what one pass has thrown, when all have ended */
-async function relayToAll(context: RelayContext, routes: Route[], options: RelayOptions): Promise<Relayed> {
-  const sum: Relayed = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
-  const passes = await Promise.allSettled(routes.map((route) => relayTo(context, route, options, sum)));
-  for (const pass of passes) if (pass.status === 'rejected') throw pass.reason;
-  return sum;
 }
 
 /** A tracer that fails is no reason to roll an order back. */

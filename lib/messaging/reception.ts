@@ -124,13 +124,13 @@ async function receive<Tx, R>(
   const { source, eventId, payload } = event;
   const settings = Object.hasOwn(context.sources, source) ? context.sources[source] : undefined;
   const run = given ?? (settings?.handle as Effect<Tx, R> | undefined);
-  assertSetUp(run, `Nothing says what events of ${source} do.`, {
-    expected: 'a handle, or a second argument',
-  });
+  assertSetUp(run, `Nothing says what events of ${source} do.`, { expected: 'a handle, or a second argument' });
   assertName(source, 100);
   assertName(eventId, 255);
   const compared = settings?.compare ? returned(`compare of ${source}`, settings.compare(payload as never)) : payload;
-  const receipt = { source, eventId, payloadHash: await hashOf(compared) };
+  // Of what must be the same in every delivery, whatever the order of its fields.
+  const payloadHash = new Uint8Array(hash('sha256', await canonicalText(compared), 'buffer'));
+  const receipt = { source, eventId, payloadHash };
   const taken = retry?.taken;
   const reception = { payload, receipt, taken };
   // Its processes did not live to write down what came of it, or `attempts` was more when it failed.
@@ -221,11 +221,6 @@ async function answerKnown<Tx, R>(
 
 function nameOf({ source, eventId }: Receipt): EventName {
   return { eventId, peer: source };
-}
-
-/** SHA-256 of what must be the same in every delivery, whatever the order of its fields. */
-async function hashOf(compared: unknown): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(hash('sha256', await canonicalText(compared), 'buffer'));
 }
 
 /** False for a value that nobody reads, and that may tell of a failure: the event would be acknowledged all the same. */

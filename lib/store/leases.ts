@@ -26,7 +26,7 @@ export interface Leases<Tx> {
   takeOver(id: KeyId, leaseMs: number, early: boolean): Promise<HeldKey | undefined>;
 
   /** `takeOver` for whatever is due: of each operation so many, the longest due first. */
-  takeDue(shares: readonly Share[], leaseMs: number): Promise<HeldKey[]>;
+  takeDue(shares: readonly { operation: string; most: number }[], leaseMs: number): Promise<HeldKey[]>;
 
   /**
    * Prolongs the lease. The completer's next look, where it was put off for longer, stays put off. False: it is no longer
@@ -133,12 +133,6 @@ export interface Leases<Tx> {
 
   /** Deletes settled rows past their retention, at most `limit`; never one that is flagged. Returns how many. */
   reapKeys(limit: number): Promise<number>;
-}
-
-/** How many keys of an operation may be taken at once. */
-interface Share {
-  operation: string;
-  most: number;
 }
 
 export interface LeasedClaim extends Claim {

@@ -77,7 +77,7 @@ export function checkTls(sql: pg.Client, url: string): Finding {
       `Write sslmode=verify-full in DATABASE_URL, and the provider's certificate in sslrootcert: ${PAGE}.`,
     );
   }
-  const mode = sslModeOf(url);
+  const mode = (URL.canParse(url) && new URL(url).searchParams.get('sslmode')) || 'unset';
   if (mode === 'verify-full') return check.ok('The connection is encrypted, and the server proves its name.');
   return check.ok(
     `The connection is encrypted, and the server proves its name. sslmode=${mode} says less: later versions of pg will not check it.`,
@@ -92,10 +92,6 @@ function socketOf(sql: pg.Client): Partial<Pick<TLSSocket, 'encrypted' | 'author
 /** Tells whether the host is a socket of the file system, or an address that no other machine has. */
 export function isOnThisMachine(host: string): boolean {
   return host.startsWith('/') || host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
-}
-
-function sslModeOf(url: string): string {
-  return (URL.canParse(url) && new URL(url).searchParams.get('sslmode')) || 'unset';
 }
 
 type Mode = 'direct' | 'session' | 'transaction';

@@ -34,7 +34,8 @@ export function planMigrations(
   const missing = kit.migrations.filter(({ part, version }) => parts.includes(part) && !(version <= applied[part]));
   for (const { part } of missing) {
     const [table] = TABLES_OF[part];
-    const other = sinceRemoval(all, part).find(({ sql }) =>
+    const sinceRemoval = all.slice(all.findLastIndex(({ sql }) => isRemoval(sql, part)) + 1);
+    const other = sinceRemoval.find(({ sql }) =>
       new RegExp(`CREATE TABLE\\s+(IF NOT EXISTS\\s+)?"?${table}"?\\s*\\(`, 'i').test(sql),
     );
     if (!other || applied[part] > 0) continue;
@@ -114,10 +115,6 @@ function versionsIn(scripts: readonly string[]): Record<SchemaPart, number> {
     }
   }
   return found;
-}
-
-function sinceRemoval<Script extends { sql: string }>(all: readonly Script[], part: SchemaPart): readonly Script[] {
-  return all.slice(all.findLastIndex(({ sql }) => isRemoval(sql, part)) + 1);
 }
 
 /** The time of the last migration, as its folder says it; empty where there is none. */

@@ -40,7 +40,9 @@ export async function executeInPhases<Tx>(
   const claim: LeasedClaim = {
     ...claimOf(call, config.phasesRetentionMs, { waitMs: 0, thing }),
     leaseMs: config.leaseMs,
-    firstToken: drawToken(),
+    // Drawn, and not 1: a failover may lose a key, and an executor that still runs must not take for its own the row of whoever
+    // has claimed it again. Small enough that takeovers never come to the end of an int4.
+    firstToken: 1 + Math.floor(Math.random() * 2 ** 30),
     input: seal(text, 'input', id, config.secrets),
   };
   const run = { engine, options: definition.options, deadline };
@@ -54,7 +56,7 @@ export async function executeInPhases<Tx>(
       .catch((error) => ({ kind: 'rolled_back' as const, error, why: 'error' as const }));
   let begun = await claimOnce();
   // At a stricter level than READ COMMITTED a wait for another's claim ends in a conflict.
-  for (let attempt = 1; isConflict(begun) && (innerRetries ?? true); attempt++) {
+  for (let attempt = 1; 'why' in begun && begun.why === 'conflict' && (innerRetries ?? true); attempt++) {
     if (!(await mayTryAgain(attempt, deadline))) break;
     begun = await claimOnce();
   }
@@ -102,16 +104,4 @@ async function inDoubt<T>(ask: () => Promise<T>): Promise<T | { kind: 'in_doubt'
     if (!(error instanceof StoreUnavailableError)) throw error;
     return { kind: 'in_doubt', error: error.cause };
   }
-}
-
-function isConflict(begun: object): boolean {
-  return 'why' in begun && begun.why === 'conflict';
-}
-
-/**
- * The first fencing token of a claim. Drawn, and not 1: a failover may lose a key, and an executor that still runs must not take
- * for its own the row of whoever has claimed it again. Small enough that takeovers never come to the end of an int4.
- */
-function drawToken(): number {
-  return 1 + Math.floor(Math.random() * 2 ** 30);
 }

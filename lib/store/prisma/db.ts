@@ -179,7 +179,9 @@ export class Db {
   /** Outside of a handler's transaction: nothing that the kit asks for itself is part of it, unless it is joined to that. */
   async #explaining<T>(withinMs: number, ask: (deadline: Deadline) => Promise<T>): Promise<T> {
     const began = performance.now();
-    const ownMs = hasStarted(this.#client) ? withinMs : withinMs + START_MS;
+    // The engine of whoever has a transaction (`joinTransaction`) runs as well.
+    const hasStarted = started.has(this.#client) || !isWholeClient(this.#client);
+    const ownMs = hasStarted ? withinMs : withinMs + START_MS;
     const deadline = deadlineIn(Math.min(ownMs, this.#latest - began));
     if (deadline.left() === 0) throw new StoreUnavailableError('The time was over before the database was asked.');
     try {
@@ -229,11 +231,6 @@ function refusedRole({ error, at }: RolledBack, { begin = [] }: ExecuteOptions):
 
 /** Clients of which a question, or a transaction, has come to its end: their engine runs. */
 const started = new WeakSet<PrismaClientLike>();
-
-/** So does that of whoever has a transaction (`joinTransaction`). */
-function hasStarted(client: PrismaClientLike): boolean {
-  return started.has(client) || !isWholeClient(client);
-}
 
 /** The end of a question, with all that it waits for. */
 type Deadline = ReturnType<typeof deadlineIn>;

@@ -1,5 +1,4 @@
 import { IdempotencyError } from '../../core/errors.ts';
-import type { KeyId } from '../../core/scope.ts';
 import type { Begun, HeldKey, LeasedClaim, Transacted, Work, Write } from '../leases.ts';
 import type { ExecuteOptions, KeyRow } from '../rows.ts';
 import { addPendingCommit, currentContext, ownTransactionIn, runInContext } from './async-context.ts';
@@ -92,6 +91,9 @@ async function resultOf(
   }
 }
 
+const HAS_STEP = `
+SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
+
 /** Looks whether a COMMIT that Prisma reports as done is one: see `confirmCommit`. */
 async function confirmPhase(
   db: Db,
@@ -103,10 +105,10 @@ async function confirmPhase(
   const { row } = committed;
   const isKeyEnough = row !== undefined || name === undefined;
   try {
-    const looking = (queries: RawQueries) =>
+    const looking = async (queries: RawQueries) =>
       isKeyEnough
-        ? isCommitted(queries, row ?? { ...id, state: 'in_progress', result: null })
-        : hasStep(queries, id, name);
+        ? await isCommitted(queries, row ?? { ...id, state: 'in_progress', result: null })
+        : (await countRows(queries, HAS_STEP, ...keyValues(id), name)) > 0;
     if (await db.run(looking, { withinMs, isRepeatable: true })) return committed;
   } catch (error) {
     return { kind: 'in_doubt', error };
@@ -116,12 +118,4 @@ async function confirmPhase(
     { existing: 'nothing', expected: name === undefined ? 'the claim' : `the step ${name}` },
   );
   return db.whyUnproven ? { kind: 'in_doubt', error } : { kind: 'rolled_back', error, why: 'error' };
-}
-
-const HAS_STEP = `
-SELECT 1 FROM idempotency_phases WHERE ${IS_KEY} AND name = $5`;
-
-/** Tells whether a step is stored under this name. */
-async function hasStep(db: RawQueries, id: KeyId, name: string) {
-  return (await countRows(db, HAS_STEP, ...keyValues(id), name)) > 0;
 }

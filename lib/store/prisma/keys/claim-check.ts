@@ -138,11 +138,6 @@ async function tryRest(db: RawQueries, claim: Claim, rows: Rows): Promise<TriedC
 /** Without what a handler is to do, which is said behind it. */
 const factOf = ({ message }: PastTransactionError) => `${message.split(';')[0]}.`;
 
-/** A client as far as it tells of its models. */
-interface Modelled {
-  _runtimeDataModel?: { models: Record<string, Model> };
-}
-
 interface Model {
   dbName?: string | null;
   fields: readonly { name: string; dbName?: string | null }[];
@@ -164,7 +159,7 @@ async function tryModel(
   tx: object,
   { db, claim, keyTable }: { db: Db; claim: Claim; keyTable: string | null },
 ): Promise<string | undefined> {
-  const { models = {} } = (tx as Modelled)._runtimeDataModel ?? {};
+  const { models = {} } = (tx as { _runtimeDataModel?: { models: Record<string, Model> } })._runtimeDataModel ?? {};
   const table = keyTable?.split('.').at(-1)?.replaceAll('"', '') ?? '';
   const model = Object.entries(models)
     .map(([name, model]) => ({ ...model, name }))
