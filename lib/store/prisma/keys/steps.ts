@@ -12,14 +12,16 @@ type Port = Leases<never>;
 const NOT_EXECUTED = `CASE idempotency_phases.verdict WHEN 'retry' THEN idempotency_phases.sends
   ELSE idempotency_phases.not_executed END`;
 
+/** Renews the lease in the statement of a write, which changes nothing where the key is no longer this executor's. */
+const HELD = `held AS (UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD} RETURNING 1)`;
+
 // Committed before anything is sent: whoever finds the row knows that something may have happened, and what. A second
 // send keeps the stored arguments and the stored key, and the time of the first, from which the provider's memory counts:
 // unless all before it proved that nothing was done, or a person vouched for that, for then it is the first that the
 // provider may remember. A person's verdict was of the time before it: left standing, it would have this send repeated,
 // and charged twice. So was a refusal.
 const START = `
-WITH held AS (
-  UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD} RETURNING 1)
+WITH ${HELD}
 INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, arguments, derived_key,
                                 fencing_token, sends, first_sent_at, last_sent_at, keys_until)
 SELECT $1, $2, $3, $4, $8, $9::int, 'foreign', 'started', $10::bytea, $11, $6::int, 1, clock_timestamp(),
@@ -54,8 +56,7 @@ RETURNING name`;
 // Each send is counted before it leaves, so the difference is what may have arrived; an executor that dies before it can
 // say what its send proved leaves the doubt behind.
 const RECORD_NOT_EXECUTED = `
-WITH held AS (
-  UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD} RETURNING 1)
+WITH ${HELD}
 UPDATE idempotency_phases
    SET not_executed = CASE WHEN $9::boolean THEN sends ELSE not_executed + 1 END, result = $10::text
   FROM held
