@@ -123,8 +123,7 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
   const tell: typeof line = (act) => void afterCommit(() => line(act));
   /** A second click has done nothing, so it leaves no line either. */
   const logged = <Result extends ActResult>(operated: Result, type: string, id: KeyId, actor: string): Result => {
-    const { tenant, principal, operation, key } = id;
-    if (operated === 'recorded') tell({ type, actor, tenant, principal, operation, key });
+    if (operated === 'recorded') tell({ type, actor, ...idOf(id) });
     return operated;
   };
   const completing = async (isRecorded: boolean, type: string, id: KeyId, actor: string): Promise<Operated> => {
@@ -142,9 +141,9 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
       return wanted ? logged(fencedAs(await store.fence(wanted)), 'fenced', id, actor) : 'refused';
     },
     forget: async (seen, actor) => {
-      const { tenant, principal, operation, key, fencingToken } = seen;
-      const operated = await store.forget({ tenant, principal, operation, key, fencingToken }, actor);
-      await afterCommit(() => dropRecent?.({ tenant, principal, operation, key }));
+      const id = idOf(seen);
+      const operated = await store.forget({ ...id, fencingToken: seen.fencingToken }, actor);
+      await afterCommit(() => dropRecent?.(id));
       return logged(operated, 'forgotten', seen, actor);
     },
     acknowledge: async (id, actor) => logged(await store.acknowledge(id, actor), 'acknowledged', id, actor),
@@ -190,9 +189,12 @@ function fencedAs(fenced: Fenced): Operated | 'refused' {
   return fenced.kind === 'existing' && fenced.row.state === 'abandoned' ? 'changed' : 'refused';
 }
 
-async function inPatience(complete: Complete, { tenant, principal, operation, key }: KeyId): Promise<void> {
+/** The key alone of what an admin has seen of it. */
+const idOf = ({ tenant, principal, operation, key }: KeyId): KeyId => ({ tenant, principal, operation, key });
+
+async function inPatience(complete: Complete, id: KeyId): Promise<void> {
   // What fails here must not hide that the verdict is recorded. Nothing is lost: the key is due, and a worker comes.
-  const completed = Promise.resolve({ tenant, principal, operation, key })
+  const completed = Promise.resolve(idOf(id))
     .then(complete)
     .catch(() => {});
   await settleWithin(completed, PATIENCE_MS, () => {});
