@@ -41,15 +41,12 @@ export type Log = (entry: LogEntry) => void;
 export function tracedLog<Entry extends object>(
   log: ((entry: Entry) => void | Promise<void>) | undefined,
 ): ((entry: Entry) => void) | undefined {
-  return (
-    log &&
-    ((entry) => {
-      const correlationId = currentTraceId();
-      new Promise((resolve) => resolve(log(correlationId ? { ...entry, correlation_id: correlationId } : entry))).catch(
-        () => {},
-      );
-    })
-  );
+  if (!log) return undefined;
+  return (entry) => {
+    const correlationId = currentTraceId();
+    const traced = correlationId ? { ...entry, correlation_id: correlationId } : entry;
+    new Promise((resolve) => resolve(log(traced))).catch(() => {});
+  };
 }
 
 /** The circumstances of an error that was not thrown on. Holds no payload and no result. */
@@ -98,9 +95,7 @@ export function errorReporter(
     const instance = `urn:uuid:${randomUUID()}`;
     const context = { ...where, instance };
     if (log) logEntry(log, error, context);
-    try {
-      Promise.resolve(report(error, context)).catch(() => {}); // an async `onError` fails later
-    } catch {}
+    new Promise((resolve) => resolve(report(error, context))).catch(() => {}); // it may fail now, or later
     return instance;
   };
 }

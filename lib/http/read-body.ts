@@ -67,10 +67,7 @@ export async function readBytes(request: Request, maxBytes: number = MAX_BODY_BY
   if (request.bodyUsed || request.body?.locked) {
     throw new IdempotencyError(
       'The body of the request was read before the kit could read it. Read request.clone() there.',
-      {
-        existing: 'a body that was read, or has a reader',
-        expected: 'await request.clone().text()',
-      },
+      { existing: 'a body that was read, or has a reader', expected: 'await request.clone().text()' },
     );
   }
   if (Number(request.headers.get('content-length') ?? 0) > MAX_DROPPED_BYTES) throw tooLarge(maxBytes);

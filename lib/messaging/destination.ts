@@ -112,14 +112,9 @@ export function routesOf(destinations: readonly Destination[]): Route[] {
   throw new ConfigurationError('Two destinations have one name.', { existing: names, expected: 'a name for each' });
 }
 
-function routeOf({
-  name,
-  publisher,
-  timeoutMs = 10_000,
-  attempts = 20,
-  backoff = { baseMs: 1000, capMs: 3_600_000 },
-  onDead = 'block',
-}: Destination): Route {
+function routeOf(destination: Destination): Route {
+  const { name, publisher, timeoutMs = 10_000, attempts = 20, onDead = 'block' } = destination;
+  const { backoff = { baseMs: 1000, capMs: 3_600_000 } } = destination;
   assertSetUp(/^[a-z][a-z0-9_.-]{0,99}$/.test(name), 'A destination needs a short name.', {
     existing: name,
     expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',

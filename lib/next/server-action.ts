@@ -86,17 +86,14 @@ export function serverAction<Input, Result, Reason extends string = string, To e
     const advice = complainOfKeylessForm(operation.name, request, isBare);
     const refusal = refuseOtherOperation(operation.name, request);
     if (refusal) return refusal as Outcome<Sent<Result>, Reason>;
-    const {
-      outcome: plain,
-      redirect: stored,
-      thrown,
-    } = await operation.run({
+    const run = await operation.run({
       ...request,
       ...(input && readWith(input, operation.name, request)),
       headers: headersOfRequest,
       acceptKeys: operation.acceptKeys ?? 'minted',
     });
-    const outcome = inWordsForPeople(plain, request, advice) as Outcome<Result, Reason>;
+    const { redirect: stored, thrown } = run;
+    const outcome = inWordsForPeople(run.outcome, request, advice) as Outcome<Result, Reason>;
     if (thrown instanceof RollbackRedirect) redirect(await redirectAddress(thrown.url));
     if (isControlFlow(thrown)) throw thrown;
     if (isSettled(outcome)) await harmless(operation, outcome, 'onSettled', () => onSettled?.(outcome));

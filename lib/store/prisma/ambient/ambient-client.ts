@@ -144,10 +144,7 @@ const readsReplicas = () =>
 const unknownClient = (existing: string) =>
   new ConfigurationError(
     `The kit does not know this client, and does not see where each of its queries goes, ${UNPROVEN}`,
-    {
-      existing,
-      expected: 'a client of Prisma 7 that PrismaClient has made',
-    },
+    { existing, expected: 'a client of Prisma 7 that PrismaClient has made' },
   );
 
 const nestedIsolationLevel = (wanted: string, level: string) =>

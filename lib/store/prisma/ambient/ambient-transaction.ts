@@ -216,10 +216,7 @@ const unknownControl = (text: string) =>
 const forbiddenControl = (text: string) =>
   new IdempotencyError(
     'A handler is in a transaction, which it must not end, or begin again, by SQL of its own; nothing was sent.',
-    {
-      existing: text,
-      expected: 'COMMIT left to the kit, and an error thrown to roll back',
-    },
+    { existing: text, expected: 'COMMIT left to the kit, and an error thrown to roll back' },
   );
 
 const foreignClient = () =>

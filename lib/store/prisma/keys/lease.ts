@@ -54,9 +54,9 @@ export function renewStatement(held: HeldKey, leaseMs: number, idleMs: number): 
 }
 
 /** @throws LeaseLostError unless there is a row: what the statement should have changed is no longer this executor's */
-export function assertHeld<Row>(rows: readonly Row[], { state, fencingToken, id }: HeldKey): Row {
+export function assertHeld<Row>(rows: readonly Row[], held: HeldKey): Row {
   if (rows[0] !== undefined) return rows[0];
-  throw leaseLost({ state, fencingToken, id });
+  throw leaseLost(held);
 }
 
 export function leaseLost({ state, fencingToken, id }: Pick<HeldKey, 'state' | 'fencingToken' | 'id'>): LeaseLostError {

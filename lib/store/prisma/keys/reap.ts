@@ -76,12 +76,10 @@ export async function reapKeys(db: RawQueries, limit: number, reaped: Reaped = {
   return count + rest;
 }
 
+type Batch = { count: number; reached: number | null };
+
 async function reapFrom(db: RawQueries, start: number | undefined, limit: number, reaped: Reaped): Promise<number> {
-  const [{ count, reached }] = await db.$queryRawUnsafe<[{ count: number; reached: number | null }]>(
-    REAP,
-    limit,
-    start,
-  );
+  const [{ count, reached }] = await db.$queryRawUnsafe<[Batch]>(REAP, limit, start);
   reaped.end = count === limit && reached !== null ? reached : undefined;
   return count;
 }

@@ -91,11 +91,8 @@ const KNOWN = 'SELECT id::text AS id FROM outbox_events WHERE id = ANY ($1::text
 
 export const findAnnounced: Asked<Oversight, 'announced'> = async (db, { claimedAt, settledAt }, intent) => {
   const until = settledAt && timestamp(settledAt);
-  const rows = withDates<AnnouncedEvent>(
-    db.$queryRawUnsafe(ANNOUNCED, timestamp(claimedAt), until, intent),
-    'createdAt',
-  );
-  return await ofOutbox(rows);
+  const rows = db.$queryRawUnsafe(ANNOUNCED, timestamp(claimedAt), until, intent);
+  return await ofOutbox(withDates<AnnouncedEvent>(rows, 'createdAt'));
 };
 
 export const findAnnouncedIn: LostKeys<RawQueries>['announcedIn'] = async (tx) =>
