@@ -7,14 +7,14 @@ import { anything, effect, freshKey, kit, SECRET, type Tx } from '../integration
 import { orderWithRefund, stage } from '../store/prisma/ambient/ambient.fixture.ts';
 import { sqlOf } from '../store/prisma/handler-tx.ts';
 
-/** What becomes of a unique constraint of the app's own that a handler violates. */
+/** Shows the outcomes of a handler that violates a unique constraint of the app's own. */
 
 const here = stage({ ownsTables: true });
 afterEach(() => void vi.unstubAllEnvs());
 
 type Handle = (tx: Tx, key: string, input: Record<string, unknown>) => Promise<unknown>;
 
-/** An operation, with what is logged and reported of it. */
+/** Makes an operation, and records what is logged and reported of it. */
 function op(handle: Handle, options: Partial<Options> = {}, more: object = {}) {
   const onError = vi.fn<(error: unknown, context: ErrorContext) => void>();
   const log = vi.fn<(entry: LogEntry) => void>();
@@ -73,7 +73,7 @@ const WAYS: Record<string, [Handle, constraint: string, during?: ErrorContext['d
   'a trigger that says so, of no constraint': [(tx) => tx.$executeRaw`INSERT INTO guarded VALUES (1)`, 'unnamed'],
 };
 
-/** Tables for what the shop has none of. */
+/** Makes tables for what the shop has none of. */
 const withTables = async () => {
   const { watch } = here;
   await watch.query(`CREATE TABLE IF NOT EXISTS late (id int, UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)`);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { transformSync } from 'esbuild';
 import { readPage, root } from '../../scripts/docs/pages.ts';
 
-/** What a file exports that a page of the docs shows whole, as it stands there. @param modules what it imports, by name */
+/** Evaluates a file that a page of the docs shows whole, as it stands there, and returns its exports. @param modules what it imports, by name */
 export function documented<Exports>(page: string, file: string, modules: Record<string, unknown>): Exports {
   const { blocks } = readPage(page, readFileSync(path.join(root, page), 'utf8'));
   const block = blocks.find(({ text }) => text.startsWith(`// ${file}`));

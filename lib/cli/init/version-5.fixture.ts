@@ -1,4 +1,4 @@
-/** What a kit of version 5 sends for a key with a thing, to the letter. */
+/** The statements that a kit of version 5 sends for a key with a thing, to the letter. */
 export const VERSION_5 = {
   DRAW_BOTH: `
 SELECT set_config('oncekit.ticket', CASE WHEN CASE WHEN pg_try_advisory_xact_lock($1::bigint) THEN pg_try_advisory_xact_lock($2::bigint) ELSE false END THEN 'drawn' ELSE '' END, true)`,

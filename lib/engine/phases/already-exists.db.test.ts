@@ -6,7 +6,7 @@ import { anything, effect, effects, freshKey, kit, type Tx } from '../../integra
 import type { PhasesContext } from './context.ts';
 import { database, expire, provider, rowOf, stepsOf, usePhases } from './shop.fixture.ts';
 
-/** What becomes of a unique constraint of the app's own that an operation in phases violates. */
+/** Shows the outcomes of an operation in phases that violates a unique constraint of the app's own. */
 
 usePhases({ ownsTables: true });
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
 type Input = { sku?: string };
 type Context = PhasesContext<Input, Tx>;
 
-/** An operation, and what was reported of it. */
+/** Makes an operation, and records what is reported of it. */
 function op(phases: (context: Context) => Promise<unknown>, more: object = {}) {
   const errors: Pick<ErrorContext, 'during' | 'constraint'>[] = [];
   const onError = (_: unknown, { during, constraint }: ErrorContext) => void errors.push({ during, constraint });

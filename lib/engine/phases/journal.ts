@@ -91,7 +91,7 @@ export class Journal {
   }
 
   /**
-   * What a refusal leaves: the foreign calls that are done, or may be, and that no other call has compensated; and whether
+   * Tells what a refusal leaves: the foreign calls that are done, or may be, and that no other call has compensated; and whether
    * anything was done at all. A call of which nothing came, by what it says of its result, counts for nothing.
    *
    * @param onError told of a call that cannot say whether it needs a compensation, and so does
