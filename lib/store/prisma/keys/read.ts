@@ -55,7 +55,6 @@ const dateOf = (ms: number | null) => (ms === null ? null : new Date(Math.round(
 
 type Dates<Row, Column extends keyof Row> = { [Each in Column]: null extends Row[Each] ? Date | null : Date };
 
-/** The same columns with a Date in each. */
 function datesOf<Row, Column extends keyof Row>(row: Row, ...columns: Column[]): Dates<Row, Column> {
   const dates = columns.map((column) => [column, dateOf(row[column] as number | null)]);
   return Object.fromEntries(dates) as Dates<Row, Column>;
