@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { ELSEWHERE, isProduction } from './environment.ts';
-import { assertSetUp, ConfigurationError } from './errors.ts';
+import { ConfigurationError } from './errors.ts';
 
 const LEAST = 16;
 const LEAST_DIFFERENT = 5;
@@ -51,7 +51,8 @@ export function secretProblems(
  */
 export function assertStrong(option: string, secret: string): void {
   const weakness = mayRefuse() && weaknessOf(secret);
-  assertSetUp(!weakness, `${option} can be guessed: it ${weakness}. ${MAKE}`, {
+  if (!weakness) return;
+  throw new ConfigurationError(`${option} can be guessed: it ${weakness}. ${MAKE}`, {
     existing: `${secret.length} characters`,
     expected: `at least ${LEAST} characters, by chance`,
   });

@@ -67,9 +67,13 @@ export class PublishError extends IdempotencyError {
 
   constructor(
     message: string,
-    { next = 'retry', ...facts }: Partial<Pick<PublishError, 'next' | 'retryAfterMs' | 'cause'>> = {},
+    {
+      next = 'retry',
+      retryAfterMs,
+      cause,
+    }: { next?: PublishError['next']; retryAfterMs?: number | undefined; cause?: unknown } = {},
   ) {
-    super(message, facts);
+    super(message, { cause, retryAfterMs });
     this.next = next;
   }
 }

@@ -186,7 +186,7 @@ export function verifyWebhook(
  *   partner knows it
  */
 function signers(secrets: readonly string[]): Webhook[] {
-  assertSetUp(secrets.length > 0, 'No webhook secret is configured.', {
+  assertSetUp(secrets.length !== 0, 'No webhook secret is configured.', {
     existing: '[]',
     expected: 'one, or two while they are rotated',
   });

@@ -20,7 +20,8 @@ export interface Oversight {
   /**
    * Finds the unfinished keys that no worker runs, of operations other than those that are `listed`: due for longer than
    * `overdueMs`, in which no completer has taken a key of their operation. Flags those whose foreign call may have been
-   * done, each with an event that says `why`; these are `doubtful`. Returns how many there are of each operation.
+   * done, each with an event that says `why`. Returns how many there are of each operation, and of how many a call may have
+   * been done (`doubtful`), flagged now or before.
    */
   flagUnlisted(
     listed: readonly string[],

@@ -38,11 +38,12 @@ export class Journal {
    * @throws ConfigurationError for a step inside another, or beside it, or with a name that was used before
    */
   enter(name: string, kind: StepKind): Entry {
-    assertSetUp(
-      this.#open === undefined,
-      `The step ${name} begins inside ${this.#open}. One at a time: await each step.`,
-      { existing: this.#open, expected: 'no open step' },
-    );
+    if (this.#open !== undefined) {
+      throw new ConfigurationError(`The step ${name} begins inside ${this.#open}. One at a time: await each step.`, {
+        existing: this.#open,
+        expected: 'no open step',
+      });
+    }
     if (typeof name !== 'string' || name === '' || name.length > 100) {
       throw new ConfigurationError('A step needs a name.', { existing: name, expected: '1 to 100 characters' });
     }

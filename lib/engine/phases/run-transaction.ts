@@ -37,10 +37,8 @@ type State<Tx> =
  * resolves: it is with the function's next step, at the latest when the event loop turns (ADR 37).
  */
 export class RunTransaction<Tx> {
-  /** A COMMIT that no step has asked for, while it is under way and where it has failed: then the run goes on from the top. */
-  backgroundCommit: Promise<void> | undefined;
-  /** True if a phase of this run was committed. */
-  hasFinishedPhase = false;
+  #backgroundCommit: Promise<void> | undefined;
+  #hasFinishedPhase = false;
   readonly #settings: RunSettings<Tx>;
   readonly #held: () => HeldKey;
   #claim: PendingClaim<Tx> | undefined;
@@ -63,15 +61,25 @@ export class RunTransaction<Tx> {
     return this.#state.name !== 'none' || this.#claim !== undefined;
   }
 
+  /** True if a phase of this run was committed. */
+  get hasFinishedPhase(): boolean {
+    return this.#hasFinishedPhase;
+  }
+
   /** True if the claim was rolled back for certain, with all that came behind it: nothing of the key is there. */
   get isClaimRolledBack(): boolean {
     return this.#claim !== undefined && this.#end === 'rolled_back';
   }
 
+  /** A COMMIT that no step has asked for, while it is under way and where it has failed: then the run goes on from the top. */
+  get backgroundCommit(): Promise<void> | undefined {
+    return this.#backgroundCommit;
+  }
+
   /** Called as a step begins, so that none runs beside a COMMIT. Rejects as `backgroundCommit` does. */
   async ready(): Promise<void> {
     this.#release();
-    if (this.backgroundCommit) await this.backgroundCommit;
+    if (this.#backgroundCommit) await this.#backgroundCommit;
   }
 
   /**
@@ -114,11 +122,11 @@ export class RunTransaction<Tx> {
     if (this.#state.name !== 'ready') return;
     const { open } = this.#state;
     const commit = () => {
-      this.backgroundCommit = this.commit().then(() => {
-        this.backgroundCommit = undefined;
+      this.#backgroundCommit = this.commit().then(() => {
+        this.#backgroundCommit = undefined;
       });
-      this.backgroundCommit.catch(() => {}); // the function's next step finds it
-      return this.backgroundCommit;
+      this.#backgroundCommit.catch(() => {}); // the function's next step finds it
+      return this.#backgroundCommit;
     };
     const turn = setImmediate(commit);
     const removePendingCommit = open.addPendingCommit?.(commit);
@@ -145,7 +153,7 @@ export class RunTransaction<Tx> {
 
   /** Ends what is open of a run that has failed: what is finished in it stays, a phase that runs does not. Throws as `commit`. */
   async abandon(error: unknown): Promise<void> {
-    await this.backgroundCommit;
+    await this.#backgroundCommit;
     if (this.#state.name !== 'in phase') return void (await this.commit());
     const { open } = this.#state;
     open.rollBack(error);
@@ -232,7 +240,7 @@ export class RunTransaction<Tx> {
     }
     for (const { kind, name: step } of open.write.steps) {
       if (kind === 'capture') continue;
-      this.hasFinishedPhase = true;
+      this.#hasFinishedPhase = true;
       await config.onPoint?.('after-commit', { operation: id.operation, key: id.key, step });
     }
     return ended;

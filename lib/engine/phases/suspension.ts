@@ -75,9 +75,9 @@ export async function leaveToPerson<Tx>({ engine, held }: PhasesRun<Tx>, why: st
  */
 export async function endUnknown<Tx>(
   running: PhasesRun<Tx>,
-  asked: { step: string; canAsk: boolean; needsPerson: boolean; failure: CallFailure | undefined },
+  how: { step: string; canAsk: boolean; needsPerson: boolean; failure: CallFailure | undefined },
 ): Promise<never> {
-  const { step, canAsk, needsPerson, failure } = asked;
+  const { step, canAsk, needsPerson, failure } = how;
   const { engine, held, heartbeat } = running;
   await heartbeat.stop(); // a renewal that came behind it would make a key due that only a person can go on with
   const { pauseMs, attentionAfterMs } = pauseAfter(running, held.attempts, failure?.error);

@@ -138,11 +138,11 @@ async function commit<Made extends Last>(
     release(error);
     return { kind: 'in_doubt', error };
   }
-  const { last, commit } = answer;
-  release('error' in commit ? commit.error : undefined);
-  if ('error' in commit) return failureResult(commit.error, 'commit', made);
-  if (commit.tag === 'COMMIT' && 'rows' in last) return { kind: 'committed', made, rows: last.rows, isProven: true };
-  const error = 'error' in last ? last.error : new Error(`COMMIT was answered with ${commit.tag}.`);
+  const { last, commit: ended } = answer;
+  release('error' in ended ? ended.error : undefined);
+  if ('error' in ended) return failureResult(ended.error, 'commit', made);
+  if (ended.tag === 'COMMIT' && 'rows' in last) return { kind: 'committed', made, rows: last.rows, isProven: true };
+  const error = 'error' in last ? last.error : new Error(`COMMIT was answered with ${ended.tag}.`);
   return { ...rolledBack(error, 'completion'), made };
 }
 

@@ -5,7 +5,7 @@ import { NOW } from '../keys/read.ts';
 
 const AS_SEEN = '($4::timestamptz IS NULL OR settled_at = $4::timestamptz)';
 
-/** The end of a statement that has `changed` rows: the record of it. `by`: the parameter that says who did it. */
+/** The end of a statement that has `changed` rows: the record of it. `by`: the parameter of who did it. A constant, as all SQL is. */
 const record = (
   box: 'outbox' | 'inbox',
   type: string,
