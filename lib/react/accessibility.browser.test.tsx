@@ -33,7 +33,13 @@ const WAYS: Record<string, Way> = {
       orders.hold();
     },
   },
-  offline: { state: 'offline', before: () => vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false) },
+  offline: {
+    state: 'offline',
+    before() {
+      vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false);
+      vi.spyOn(window, 'fetch').mockRejectedValue(new TypeError('Failed to fetch'));
+    },
+  },
   unknown: {
     state: 'unknown',
     buttons: ['Check again', 'Start over'],

@@ -25,7 +25,7 @@ function complain(words: string): void {
 
 /** The page works all the same, as long as JavaScript runs. */
 export function complainOfMissingField(form: HTMLFormElement, operation: string): void {
-  if (form.elements.namedItem(KEY_FIELD)) return;
+  if (new FormData(form).has(KEY_FIELD)) return;
   complain(
     `The form of ${operation} has no field for its key, so nothing protects it before and without JavaScript. Put <IdempotencyKeyField {...submit.fieldProps} /> into it.`,
   );

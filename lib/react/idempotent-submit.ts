@@ -1,4 +1,4 @@
-import type { SubmitEvent } from 'react';
+import type { FormEvent, SubmitEvent } from 'react';
 import type { KeyedCall } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Status } from './submission/state.ts';
@@ -75,7 +75,7 @@ export interface FormProps {
   id: string;
   action: (form: FormData) => void;
   onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
-  onInput: () => void;
+  onInput: (event: FormEvent<HTMLFormElement>) => void;
 }
 
 /** Props of the hidden input that holds the key: `submit.fieldProps`. */

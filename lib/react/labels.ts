@@ -15,12 +15,10 @@ export type Messages<R = unknown> = Record<
 > &
   Partial<Record<Code, Message<R>>>;
 
-/** The texts of the states that a form reaches without the part that loads later. The others: recovery/later-status.ts. */
+/** The texts of the states in which a form may stay without the part that loads later. The others: recovery/later-status.ts. */
 export const FIRST_LABELS = {
   executing: 'Sending…',
   unknown: 'We do not know yet whether it went through. Sending it again is safe.',
-  checking: 'Checking whether it went through…',
   hasSucceeded: 'It went through.',
-  hasNavigated: 'Taking you there…',
   checkAgain: 'Check again',
 } satisfies Partial<Messages>;

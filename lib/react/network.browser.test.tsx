@@ -9,10 +9,17 @@ afterEach(() => vi.restoreAllMocks());
 describe('B5 without a network', () => {
   function network() {
     const onLine = vi.spyOn(navigator, 'onLine', 'get');
+    let cut: { mockRestore(): void } | undefined;
     return {
-      gone: () => void onLine.mockReturnValue(false),
+      /** It says so, and is not. */
+      saysGone: () => void onLine.mockReturnValue(false),
+      gone() {
+        onLine.mockReturnValue(false);
+        cut = vi.spyOn(window, 'fetch').mockRejectedValue(new TypeError('Failed to fetch'));
+      },
       back() {
         onLine.mockReturnValue(true);
+        cut?.mockRestore();
         window.dispatchEvent(new Event('online'));
       },
     };
@@ -31,6 +38,16 @@ describe('B5 without a network', () => {
     net.back();
     await is('hasSucceeded');
     expect(keysOf(orders)).toEqual([initialKey]);
+  });
+
+  test('a browser that is wrong about it keeps nothing back', async () => {
+    const orders = shop();
+    const { place, is, states } = await open(orders);
+    network().saysGone();
+    await place();
+    await is('hasSucceeded');
+    expect(states()).toEqual(['idle', 'executing', 'hasSucceeded']);
+    expect(orders.attempts).toHaveLength(1);
   });
 
   test('gone while an attempt is out: the same key goes out again', async () => {

@@ -187,9 +187,9 @@ describe('B5 a page that was out of sight', () => {
     await screen.rerender(page('hidden'));
     await screen.rerender(page('visible'));
     await is('checking');
+    await expect.element(note).toHaveValue('milk');
     held.lose();
     await is('hasSucceeded');
-    await expect.element(note).toHaveValue('milk');
     expect([orders.attempts.length, orders.effects.length]).toEqual([1, 1]);
   });
 

@@ -18,11 +18,13 @@ export interface SubmitStatusProps<R> {
 
 /**
  * Describes every state in a live region that is always there, so that screen readers announce what changes in it. The
- * buttons that help stand behind it. It never takes the focus.
+ * buttons that help stand behind it. It never takes the focus. Each text is alone in its element: a translator of pages puts
+ * text into elements of its own, and React would go on with what is no longer on the page.
  */
 export function SubmitStatus<R>({ submit, messages, className, children }: SubmitStatusProps<R>) {
   const labels: Partial<Messages<R>> = { ...FIRST_LABELS, ...recoveryModule?.LATER_LABELS, ...messages };
   const { status, result, redirect } = submit;
+  const words = describeSubmit(submit, labels);
   const succeeded = status === 'hasSucceeded';
   // Not `disabled`: that would drop the focus of the person who has just pressed it.
   const button = (action: string, label: 'checkAgain' | 'startOver', onClick: () => void) => (
@@ -39,8 +41,8 @@ export function SubmitStatus<R>({ submit, messages, className, children }: Submi
   return (
     <>
       <div role="status" aria-live="polite" data-state={status} className={className}>
-        {describeSubmit(submit, labels)}
-        {succeeded && result?.ok && !redirect && children && <> {children(result.data, submit)}</>}
+        {words && <span>{words}</span>}
+        {succeeded && result?.ok && !redirect && children && <span> {children(result.data, submit)}</span>}
       </div>
       {succeeded && redirect && <a href={redirect}>{labelText(labels.show, result)}</a>}
       {submit.canCheck && button('check', 'checkAgain', submit.check)}

@@ -1,6 +1,15 @@
 'use client';
 
-import { type SubmitEvent, useActionState, useEffect, useId, useRef, useState, useSyncExternalStore } from 'react';
+import {
+  type FormEvent,
+  type SubmitEvent,
+  useActionState,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import { KEY_FIELD } from '../core/fields.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { IdempotentSubmit, IdempotentSubmitOptions, SubmitAction, ValuesAction } from './idempotent-submit.ts';
@@ -50,12 +59,15 @@ export function useIdempotentSubmit<R>(
 
   const begin = (answer: Outcome<R> | null) => ({
     intent,
+    native,
     ...createSubmission(initialState(initialKey, answer), () => latest.current),
   });
   const [previous, setSubmission] = useState(() => begin(native));
   let submission = previous;
-  if (previous.intent !== intent) {
-    submission = begin(null); // the answer of a native post belongs to the intent that the page came with
+  const isOther = previous.intent !== intent;
+  // The answer of a native post belongs to the intent that it was for.
+  if (isOther || (previous.native !== native && previous.state().key === native?.key)) {
+    submission = begin(isOther ? null : native);
     setSubmission(submission);
   }
   const state = useSyncExternalStore(submission.subscribe, submission.state, submission.state);
@@ -68,17 +80,30 @@ export function useIdempotentSubmit<R>(
   useEffect(() => submission.start(), [submission]);
 
   const onSubmit = (event: SubmitEvent<HTMLFormElement>) => {
-    const { submitter } = event.nativeEvent;
-    // A handler of the page's own has refused it, or the button goes somewhere else.
-    if (event.defaultPrevented || submitter?.hasAttribute('formaction')) return;
+    const { currentTarget, nativeEvent } = event;
+    const submitter = nativeEvent.submitter as HTMLButtonElement | null;
+    const { formTarget = '' } = submitter ?? {};
+    // A handler of the page's own has refused it, or it is of a form in a portal.
+    if (event.defaultPrevented || event.target !== currentTarget) return;
+    // The platform takes it elsewhere.
+    if (submitter?.hasAttribute('formaction') || !/^(_self)?$/i.test(formTarget)) return;
     event.preventDefault();
+    // Left to the platform, React would take it for the form's action.
+    if (submitter?.formMethod === 'dialog') return currentTarget.closest('dialog')?.close(submitter.value || undefined);
     if (process.env.NODE_ENV === 'development') {
-      const { currentTarget } = event;
       void import('./development.ts').then((words) =>
         words.complainOfMissingField(currentTarget, askedOperation(options)),
       );
     }
-    void submission.submit(new FormData(event.currentTarget, submitter));
+    const sent = valuesOf(currentTarget);
+    void submission.submit(new FormData(currentTarget, submitter)).then((outcome) => {
+      // As React does. What was entered meanwhile is not lost, and a field may be named `reset`.
+      if (!outcome?.ok || valuesOf(currentTarget) !== sent) return;
+      const told = submission.state();
+      HTMLFormElement.prototype.reset.call(currentTarget);
+      // What listens to resets may free the form, and controlled choices are out of step until they are rendered again.
+      submission.show({ ...told });
+    });
   };
 
   return {
@@ -91,7 +116,27 @@ export function useIdempotentSubmit<R>(
     check: () => submission.dispatch({ type: 'asked', by: 'person' }),
     startOver: () => submission.dispatch({ type: 'asked', by: 'fence' }),
     reset: () => submission.dispatch({ type: 'reset' }),
-    formProps: { id: formId, action: formAction, onSubmit, onInput: () => submission.dispatch({ type: 'edited' }) },
+    formProps: {
+      id: formId,
+      action: formAction,
+      onSubmit,
+      onInput(event) {
+        if (isOwn(event)) submission.dispatch({ type: 'edited' });
+      },
+    },
     fieldProps: { name: KEY_FIELD, value: fieldKey(state), form: formId },
   };
+}
+
+/** Writes down what the form would send now. Files by name and time. */
+function valuesOf(form: HTMLFormElement): string {
+  return JSON.stringify([...new FormData(form)], (_, value) =>
+    value instanceof File ? value.name + value.lastModified : value,
+  );
+}
+
+/** True for an event of a field of this form. React brings others as well: of a form in a portal, in a dialog. */
+function isOwn({ currentTarget, target }: FormEvent<HTMLFormElement>): boolean {
+  const { form } = target as { form?: unknown };
+  return form instanceof HTMLFormElement ? form === currentTarget : currentTarget.contains(target as Node);
 }

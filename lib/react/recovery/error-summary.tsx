@@ -1,6 +1,6 @@
 'use client';
 
-import { type MouseEvent, useEffect } from 'react';
+import { type MouseEvent, useEffect, useRef } from 'react';
 import { fieldErrorId } from '../fields/field-error-id.ts';
 import type { IdempotentSubmit } from '../idempotent-submit.ts';
 
@@ -25,18 +25,18 @@ export function ErrorSummary({ submit, label = 'What needs your attention', clas
   const isSaid = status === 'hasErrored';
   // While the form is sent again they are old news, and keep their room: a second click must not hit something else.
   const errors = (isSaid || status === 'executing') && result?.ok === false ? result.fieldErrors : undefined;
+  // What a page finds out by itself moves nothing: of an earlier page's submit, of another tab's.
+  const isSent = useRef(!/idle|checking/.test(status));
   useEffect(() => {
-    if (status === 'idle') return;
+    isSent.current = status !== 'idle' && (isSent.current || /exec|retry|off/.test(status));
+    if (!isSent.current) return;
     const form = document.getElementById(formId);
     const field =
       isSaid && fieldsOf(form).find(({ name }) => namedIn(errors).some(([refused]) => isSameField(refused, name)));
     if (field) field.focus();
     else form?.querySelector('[role=status][data-state]')?.scrollIntoView({ block: 'nearest' });
   }, [status, isSaid, errors, formId]);
-  useEffect(
-    () => (isSaid && errors ? describeFields(document.getElementById(formId), errors) : undefined),
-    [isSaid, errors, formId],
-  );
+  useEffect(() => (isSaid && errors ? describeFields(formId, errors) : undefined), [isSaid, errors, formId]);
   const named = namedIn(errors);
   if (named.length === 0) return null;
   const lead = (name: string) => (event: MouseEvent) => {
@@ -80,14 +80,14 @@ function summaryId(formId: string, name: string): string {
  * Says of each wrong field that it is wrong, and where the page says why. Fields that say it by themselves are left alone.
  * Returns how to take it back.
  */
-function describeFields(form: Element | null, errors: Record<string, string[]>): () => void {
+function describeFields(formId: string, errors: Record<string, string[]>): () => void {
   const said: [HTMLInputElement, string][] = [];
   const refusals = namedIn(errors);
-  for (const field of fieldsOf(form)) {
+  for (const field of fieldsOf(document.getElementById(formId))) {
     const [name] = refusals.find(([refused]) => isSameField(refused, field.name)) ?? [];
     if (name === undefined) continue;
-    const beside = fieldErrorId(form?.id, field.name);
-    const id = document.getElementById(beside) ? beside : summaryId(`${form?.id}`, name);
+    const beside = fieldErrorId(formId, field.name);
+    const id = document.getElementById(beside) ? beside : summaryId(formId, name);
     for (const [attribute, value] of Object.entries({ 'aria-invalid': 'true', 'aria-describedby': id })) {
       if (field.hasAttribute(attribute)) continue;
       field.setAttribute(attribute, value);
@@ -99,9 +99,9 @@ function describeFields(form: Element | null, errors: Record<string, string[]>):
   };
 }
 
-/** In the order of the page, but for those that nobody sees. */
+/** In the order of the page, but for those that nobody sees. A field of the name `elements` hides the form's own. */
 function fieldsOf(form: Element | null): HTMLInputElement[] {
-  return form instanceof HTMLFormElement
-    ? ([...form.elements] as HTMLInputElement[]).filter(({ type }) => type !== 'hidden')
-    : [];
+  if (!(form instanceof HTMLFormElement)) return [];
+  const elements = Reflect.get(HTMLFormElement.prototype, 'elements', form);
+  return ([...elements] as HTMLInputElement[]).filter(({ type }) => type !== 'hidden');
 }

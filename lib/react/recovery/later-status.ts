@@ -3,6 +3,8 @@ import { FIRST_LABELS, type Messages } from '../labels.ts';
 /** The texts of the states that need recovery.ts, and that are loaded with it. */
 export const LATER_LABELS = {
   idle: '', // as without it
+  checking: 'Checking whether it went through…',
+  hasNavigated: 'Taking you there…',
   retrying: 'Trying again. It is done only once.',
   offline: 'You are offline. It is sent when you are back.',
   hasErrored: 'This could not be done.', // only without a message of the refusal's own

@@ -39,7 +39,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
 
   unanswered: (state) => (state.by ? becomeUnknownUnlessFound(state) : state),
 
-  wentOffline: (state) => (state.isPending ? enter(state, 'offline') : state),
+  wentOffline: (state) => (state.isPending && !state.by ? enter(state, 'offline') : state),
 
   asked(state, { by }) {
     const { status, isPending, nextKey, attempt } = state;

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { sleep } from '../../core/wait.ts';
-import { waitUntilOnline } from './recovery.ts';
+import { untilOnline } from './recovery.ts';
 
 test('a wait ends with its time, and leaves no listener behind', async () => {
   const { signal } = new AbortController();
@@ -20,12 +20,12 @@ test('a wait ends with its signal', async () => {
   await wait;
 });
 
-test('waiting for the network ends with it or with the signal, and leaves the window alone', async () => {
+test('waiting for the network ends with it, with the signal or with its time, and leaves the window alone', async () => {
+  vi.useFakeTimers();
   const window = new EventTarget();
   vi.stubGlobal('window', window);
-  vi.stubGlobal('navigator', { onLine: false });
   const aborting = new AbortController();
-  const [first, second] = [waitUntilOnline(aborting.signal), waitUntilOnline(new AbortController().signal)];
+  const [first, second] = [untilOnline(aborting.signal), untilOnline(new AbortController().signal)];
   expect(getEventListeners(window, 'online')).toHaveLength(2);
   aborting.abort();
   await first;
@@ -33,5 +33,10 @@ test('waiting for the network ends with it or with the signal, and leaves the wi
   window.dispatchEvent(new Event('online'));
   await second;
   expect(getEventListeners(window, 'online')).toHaveLength(0);
+  const third = untilOnline(new AbortController().signal);
+  vi.runAllTimers();
+  await third;
+  expect(getEventListeners(window, 'online')).toHaveLength(0);
+  vi.useRealTimers();
   vi.unstubAllGlobals();
 });

@@ -14,7 +14,7 @@ import type {
 import { type Event, VIEW_EVENTS } from '../submission/machine.ts';
 import { hasFinalAnswer, isFence, type State } from '../submission/state.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
-import { askStatus, probeStatusRoute } from './status-client.ts';
+import { askStatus, isReachable, probeStatusRoute } from './status-client.ts';
 
 export { ErrorSummary } from './error-summary.tsx';
 export { LATER_LABELS, leaveFocus } from './later-status.ts';
@@ -31,6 +31,8 @@ export const DEFAULT_POLICY: RetryPolicy = {
 };
 
 const POLL_MS = 1000;
+/** While the browser says that it is offline, whether the server is there is found out so often. */
+const LOOK_MS = 4000;
 /** A check ends when so many of its questions in a row had no answer. */
 const POLL_FAILURES = 3;
 
@@ -52,9 +54,11 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     const page = lifetime();
     let out = first;
     for (let n = 1; state().isPending && !state().by && !signal.aborted; n++) {
-      if (!out && !navigator.onLine) {
+      // What the browser says is a hint: some have a network of which it does not know.
+      if (!out && !navigator.onLine && !(await isReachable(location.href))) {
+        if (signal.aborted) return;
         dispatch({ type: 'wentOffline' });
-        await waitUntilOnline(signal);
+        await untilOnline(signal);
         [startedAt, n] = [Date.now(), 0]; // it was no attempt
         continue; // unless an edit has called it off
       }
@@ -91,19 +95,19 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     const thisPoll = {};
     latestPoll = thisPoll;
     for (let failures = 0; state().by && !signal.aborted; ) {
-      await waitUntilOnline(signal);
       const { by, key } = state();
       const asked = isFence(by) ? key : firstKey(state());
       let answer = await askStatus<R>(settings(), asked, isFence(by) ? 'DELETE' : 'GET');
       // Another key has done what this one was for, and its row is the one that there is.
       if (answer?.by) answer = await askStatus<R>(settings(), answer.by, 'GET');
       if (signal.aborted || state().key !== key) return;
-      failures = answer ? 0 : failures + 1;
+      const isOffline = !answer && !navigator.onLine;
+      failures = answer || isOffline ? 0 : failures + 1;
       if (answer) dispatch({ type: 'found', answer, again });
       if (latestPoll !== thisPoll) return; // another check has begun meanwhile, and asks by itself
       if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered' });
       // Another question is asked at once.
-      if (state().by === by) await sleep(answer?.retryAfterMs ?? POLL_MS, signal);
+      if (state().by === by) await (isOffline ? untilOnline(signal) : sleep(answer?.retryAfterMs ?? POLL_MS, signal));
     }
   }
 
@@ -117,21 +121,30 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       if (about === settings().intent && !endedKeys.has(key)) dispatch({ type: 'otherTabSettled', key });
     });
     signal.addEventListener('abort', () => (tabs = void tabs?.close()));
+    window.addEventListener('online', askInDoubt, { signal });
     // After this event, or the listener that `start` adds would get it, too.
     window.addEventListener('pageshow', ({ persisted }) => persisted && queueMicrotask(start), { signal });
     if (isFirst) {
       if (process.env.NODE_ENV === 'development') probeStatusRoute(settings(), state().key);
-      const { status, isPending, key } = state();
       // The key has ended before anybody listened, or was sent before this page could run.
-      if (hasFinalAnswer(state())) end(key);
-      // This form has been in doubt meanwhile.
-      if (status === 'unknown' && !isPending) dispatch({ type: 'shown', record: null });
+      if (hasFinalAnswer(state())) end(state().key);
+      const { waiting } = form;
+      if (!waiting) askInDoubt();
+      else {
+        dispatch({ type: 'submitted' });
+        void run(...waiting);
+      }
     }
     // Settled by another tab while this page did not listen.
     const record = records.read(intent);
     if (record?.state === 'settled' && record.submittedAt > createdAt && !endedKeys.has(record.key)) {
       dispatch({ type: 'otherTabSettled', key: record.key });
     }
+  }
+
+  function askInDoubt(): void {
+    const { status, isPending } = state();
+    if (status === 'unknown' && !isPending) dispatch({ type: 'shown', record: null });
   }
 
   function end(key: string): void {
@@ -186,20 +199,24 @@ function steersNext(thrown: unknown): boolean {
 
 /**
  * Receives the keys that other tabs have seen settled, or have given up. A message is a hint: its receiver asks the
- * server. Without a channel (old browsers, simulated ones) a tab knows of others what their shared storage says.
+ * server. Without a channel (old browsers, simulated ones, blocked storage) a tab knows of others what their shared storage says.
  */
 function openTabs(onEnd: (intent: string, key: string) => void): BroadcastChannel | undefined {
-  if (!window.BroadcastChannel) return;
-  const channel = new BroadcastChannel('oncekit');
-  channel.onmessage = ({ data: [intent, key] }) => onEnd(intent, key);
-  return channel;
+  try {
+    const channel = new window.BroadcastChannel('oncekit');
+    channel.onmessage = ({ data: [intent, key] }) => onEnd(intent, key);
+    return channel;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Resolves when the browser says it is online, or when the signal aborts. */
-export function waitUntilOnline(signal: AbortSignal): Promise<unknown> | undefined {
-  if (navigator.onLine) return;
-  return new Promise((resolve) => {
-    window.addEventListener('online', resolve, { once: true, signal });
-    signal.addEventListener('abort', resolve);
-  });
+/** Resolves when the browser says that it is online, when it is time to look without that, or when the signal aborts. */
+export function untilOnline(signal: AbortSignal): Promise<void> {
+  const wait = new AbortController();
+  const end = () => wait.abort();
+  window.addEventListener('online', end, { signal: wait.signal });
+  signal.addEventListener('abort', end, { signal: wait.signal });
+  if (signal.aborted) end();
+  return sleep(LOOK_MS, wait.signal).finally(end);
 }

@@ -46,6 +46,21 @@ export async function askStatus<R>(
   }
 }
 
+/** Tells whether anything answers at this address of the app's, whatever it says. Never throws. */
+export async function isReachable(url: string): Promise<boolean> {
+  try {
+    await fetch(url, {
+      method: 'HEAD',
+      cache: 'no-store',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The address at which the status route answers for a key. */
 function statusUrlOf(settings: Asking, key: string): string {
   const { statusUrl = STATUS_URL } = settings;

@@ -1,3 +1,4 @@
+import { startTransition } from 'react';
 import { ATTEMPT_FIELD, KEY_FIELD, type KeyedCall } from '../../core/fields.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { SubmitAction, ValuesAction } from '../idempotent-submit.ts';
@@ -46,7 +47,14 @@ export async function sendAttempt<R>(
  */
 async function callAction<R>(send: Send<R>, call: Required<KeyedCall>): Promise<ActionReply<R>> {
   try {
-    const outcome = await send(call);
+    let sent: Promise<Outcome<R>> | undefined;
+    const begin = () => {
+      sent = (async () => send(call))();
+    };
+    // What an action of the page's own calls may need a transition, such as the setter of `useOptimistic`. The first has one.
+    if (call.attempt > 1) startTransition(begin);
+    else begin();
+    const outcome = await sent;
     return isOutcome(outcome) ? { type: 'answered', outcome } : { type: 'lost' };
   } catch (thrown) {
     return /^NEXT_RED/.test(Object(thrown).digest) ? { type: 'navigated' } : { type: 'lost', thrown };

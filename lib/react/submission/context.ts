@@ -12,8 +12,12 @@ export interface SubmissionContext<R> {
   lifetime(): AbortSignal;
   /** Facts about the latest submit, for its record. */
   meta?: Pick<KeyRecord, 'submittedAt' | 'page' | 'reloaded'> | null;
+  /** A lost submit that goes on by itself once the recovery is there, unless anything happens before. */
+  waiting?: [send: Send<R>, signal: AbortSignal] | undefined;
   /** Undefined until it is loaded. */
   recovery?: Recovery<R>;
+  /** Ends what is pending for React: a `<Link>` works again. */
+  endPending(): void;
   /** Renders this state. */
   show(state: State<R>): void;
   settings(): Settings<R>;

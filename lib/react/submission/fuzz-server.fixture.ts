@@ -81,10 +81,11 @@ export class FuzzServer {
 
   /** The status route. */
   async ask(url: string, { method }: RequestInit): Promise<Response> {
-    const key = String(url.split('/').pop());
-    const fate = this.of(key);
     await later(30);
     if (!this.isReachable()) throw new TypeError('Failed to fetch');
+    if (method === 'HEAD') return new Response();
+    const key = String(url.split('/').pop());
+    const fate = this.of(key);
     if (method === 'DELETE' && fate.isExpired) return Response.json({ code: 'key_expired', nextKey: this.mint() });
     if (method === 'DELETE' && fate.state === 'absent') fate.state = 'abandoned';
     if (method === 'DELETE' && fate.state === 'abandoned') {

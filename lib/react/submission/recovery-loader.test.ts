@@ -67,6 +67,51 @@ describe('while the part that goes on after a loss has not come', () => {
     form.stop();
   });
 
+  it('B5 a form that was sent offline goes out once more by itself when the network and the part are there', async () => {
+    vi.useRealTimers();
+    const action = vi.fn<SubmitAction<string>>(async () => success).mockRejectedValueOnce(LOST);
+    const form = await isolated(action);
+    expect(await form.submit(new FormData())).toBeNull();
+    expect(form.state()).toMatchObject({ status: 'unknown', isPending: false, key: 'k1' });
+    window.dispatchEvent(new Event('online')); // the part cannot be had yet
+    form.arrive();
+    await vi.waitFor(() => expect(form.state()).toMatchObject({ status: 'hasSucceeded', recovered: false }));
+    expect(action.mock.calls.map(([, sent]) => sent.get('idempotency_key'))).toEqual(['k1', 'k1']);
+    expect(status, 'there was nothing to ask').not.toHaveBeenCalled();
+    form.stop();
+  });
+
+  it('A2 what was edited since is not sent by itself', async () => {
+    vi.useRealTimers();
+    const action = vi.fn<SubmitAction<string>>(async () => success).mockRejectedValueOnce(LOST);
+    const form = await isolated(action);
+    await form.submit(new FormData());
+    form.dispatch({ type: 'edited' });
+    statusSays({ state: 'in_progress', retryAfterMs: 60_000 });
+    form.arrive();
+    await vi.waitFor(() => expect(status).toHaveBeenCalled());
+    expect(action).toHaveBeenCalledTimes(1);
+    form.stop();
+  });
+
+  it('A2 what was edited before the answer was lost is not sent by itself', async () => {
+    vi.useRealTimers();
+    let lose = (_: Error) => {};
+    const action = vi.fn<SubmitAction<string>>(() => new Promise((_, reject) => (lose = reject)));
+    const form = await isolated(action);
+    const submitted = form.submit(new FormData());
+    await vi.waitFor(() => expect(action).toHaveBeenCalled());
+    form.dispatch({ type: 'edited' });
+    await vi.waitFor(() => expect(form.state()).toMatchObject({ status: 'unknown' }));
+    lose(LOST);
+    await submitted;
+    statusSays({ state: 'in_progress', retryAfterMs: 60_000 });
+    form.arrive();
+    await vi.waitFor(() => expect(status).toHaveBeenCalled());
+    expect(action).toHaveBeenCalledTimes(1);
+    form.stop();
+  });
+
   it('a page that comes back to an open key keeps it, and locks until the person decides', async () => {
     vi.useRealTimers();
     const record = {

@@ -25,6 +25,20 @@ export function begin(action: SubmitAction<string>, more: Partial<Settings<strin
   return { ...submission, stop: submission.start() };
 }
 
+/** The network is gone, and the browser says so. */
+export function isGone(): void {
+  online.onLine = false;
+  status.mockImplementation(async () => {
+    throw new TypeError('Failed to fetch');
+  });
+}
+
+/** The browser says that it is back. */
+export function isBack(): void {
+  online.onLine = true;
+  wires.dispatchEvent(new Event('online'));
+}
+
 export function sent(action: ReturnType<typeof vi.fn<SubmitAction<string>>>) {
   return action.mock.calls.map(([, form]) => [form.get('idempotency_key'), form.get('idempotency_attempt')]);
 }

@@ -7,6 +7,8 @@ import { openRecords } from './storage.ts';
 import {
   begin,
   held,
+  isBack,
+  isGone,
   onAPage,
   online,
   records,
@@ -201,18 +203,18 @@ describe('a submission', () => {
   it('waits for the network, and sends what was submitted last', async () => {
     const action = vi.fn<SubmitAction<string>>(async () => success);
     const submission = begin(action);
-    online.onLine = false;
+    isGone();
     const form = (note: string) => {
       const data = new FormData();
       data.set('note', note);
       return data;
     };
     void submission.submit(form('first'));
-    expect(submission.state().status).toBe('offline');
+    await vi.waitFor(() => expect(submission.state().status).toBe('offline'));
     submission.dispatch({ type: 'edited' });
     const done = submission.submit(form('second'));
-    online.onLine = true;
-    wires.dispatchEvent(new Event('online'));
+    await vi.waitFor(() => expect(submission.state().status).toBe('offline'));
+    isBack();
     expect(await done).toEqual(success);
     expect(action.mock.calls.map(([, sentForm]) => sentForm.get('note'))).toEqual(['second']);
   });
@@ -357,13 +359,95 @@ describe('a submission', () => {
     const action = vi.fn<SubmitAction<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch'));
     action.mockResolvedValue(success);
     const submission = begin(action);
-    online.onLine = false;
+    isGone();
     const done = submission.submit(new FormData());
     await vi.advanceTimersByTimeAsync(60_000);
-    online.onLine = true;
-    wires.dispatchEvent(new Event('online'));
+    expect(action).not.toHaveBeenCalled();
+    isBack();
     await vi.advanceTimersByTimeAsync(1000);
     expect(await done).toEqual(success);
+  });
+
+  it('sends where the browser wrongly says that it is offline, at once', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    const submission = begin(action);
+    online.onLine = false;
+    status.mockImplementation(async () => new Response(null, { status: 404 })); // whatever it is, somebody is there
+    expect(await submission.submit(new FormData())).toEqual(success);
+    expect(status.mock.calls).toEqual([['http://localhost/', expect.objectContaining({ method: 'HEAD' })]]);
+  });
+
+  it('A2 sends nothing that was edited while it looked for the network', async () => {
+    const action = vi
+      .fn<SubmitAction<string>>(async () => success)
+      .mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    const submission = begin(action);
+    let unreachable = (_: Error) => {};
+    void submission.submit(new FormData());
+    online.onLine = false;
+    status.mockImplementation((_, { method }) =>
+      method === 'HEAD'
+        ? new Promise((_, reject) => (unreachable = reject))
+        : Promise.reject(new TypeError('Failed to fetch')),
+    );
+    await vi.advanceTimersByTimeAsync(1000);
+    submission.dispatch({ type: 'edited' });
+    unreachable(new TypeError('Failed to fetch'));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(submission.state()).toMatchObject({ status: 'checking', by: 'edit' });
+    isBack();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(action).toHaveBeenCalledTimes(1);
+  });
+
+  it('gives a submit that was called off nothing of the next one', async () => {
+    const submission = begin(async () => success);
+    let unreachable = (_: Error) => {};
+    online.onLine = false;
+    status.mockImplementationOnce(() => new Promise((_, reject) => (unreachable = reject)));
+    const first = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(10);
+    submission.dispatch({ type: 'edited' });
+    status.mockImplementation(async () => new Response());
+    expect(await submission.submit(new FormData())).toEqual(success);
+    unreachable(new TypeError('Failed to fetch'));
+    expect(await first).toBeNull();
+  });
+
+  it('finds out by itself that the network is back, where the browser does not say so', async () => {
+    const action = vi.fn<SubmitAction<string>>(async () => success);
+    const submission = begin(action);
+    isGone();
+    const done = submission.submit(new FormData());
+    await vi.waitFor(() => expect(submission.state().status).toBe('offline'));
+    status.mockImplementation(async () => new Response());
+    await vi.advanceTimersByTimeAsync(4000);
+    expect(await done).toEqual(success);
+  });
+
+  it('asks about what was sent though the browser says that it is offline', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });
+    await submission.submit(new FormData());
+    online.onLine = false;
+    statusSays({ state: 'succeeded', outcome: success });
+    submission.dispatch({ type: 'asked', by: 'person' });
+    await vi.waitFor(() => expect(submission.state()).toMatchObject({ status: 'hasSucceeded', recovered: true }));
+  });
+
+  it('asks again by itself, where it has given up without a network, once that is back', async () => {
+    const action = vi.fn<SubmitAction<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch'));
+    const submission = begin(action, { policy: { ...DEFAULT_POLICY, attempts: 1 } });
+    await submission.submit(new FormData());
+    isGone();
+    submission.dispatch({ type: 'asked', by: 'person' });
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(submission.state().status).toBe('checking');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(submission.state()).toMatchObject({ status: 'unknown', isPending: false });
+    statusSays({ state: 'succeeded', outcome: success });
+    isBack();
+    await vi.waitFor(() => expect(submission.state().status).toBe('hasSucceeded'));
   });
 
   it('sends nothing, and remembers nothing, once it is stopped while it waits for its turn', async () => {

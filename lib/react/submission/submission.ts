@@ -1,10 +1,20 @@
+import { startTransition } from 'react';
 import type { Outcome, Refusal } from '../../core/outcome.ts';
 import { sendAttempt, sendingOf } from './attempt.ts';
 import type { ActionReply, PendingAttempt, Send, Settings, SubmissionContext } from './context.ts';
 import { passOnComplaints } from './development.ts';
 import { type Event, reduce, VIEW_EVENTS } from './machine.ts';
 import { loadRecovery, recoveryModule } from './recovery-loader.ts';
-import { hasFinalAnswer, isLocked, isOpen, mayWriteRecord, openKey, type State, toRecordState } from './state.ts';
+import {
+  hasFinalAnswer,
+  isLocked,
+  isOpen,
+  isSending,
+  mayWriteRecord,
+  openKey,
+  type State,
+  toRecordState,
+} from './state.ts';
 
 /** The submission of one form, for the component that renders it. */
 interface Submission<R> extends SubmissionContext<R> {
@@ -23,6 +33,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
   let lifetime = new AbortController();
   let turn = new AbortController(); // of the latest submit
   let notify: (() => void) | undefined;
+  let endPending = () => {};
   const form: Submission<R> = {
     state: () => state,
     lifetime: () => lifetime.signal,
@@ -30,7 +41,9 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     show(next) {
       state = next;
       notify?.();
+      if (next.status !== 'executing') endPending();
     },
+    endPending: () => endPending(),
     dispatch: (event) => applyEvent(form, event),
     start() {
       stop(); // what was under way cannot have survived
@@ -50,8 +63,12 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       // Ends an earlier run that an edit has called off but that still waits for the network.
       turn.abort();
       turn = new AbortController();
+      const { signal } = turn;
       form.dispatch({ type: 'submitted' });
-      await runSubmit(form, send, turn.signal);
+      // Pending for React until the first attempt has ended, as with a bare form. Not for longer: it holds up every `<Link>`.
+      startTransition(() => new Promise((resolve) => (endPending = resolve)));
+      await runSubmit(form, send, signal);
+      if (signal.aborted) return null;
       return state.status === 'hasSucceeded' || state.status === 'hasErrored' ? state.result : null;
     },
   };
@@ -59,6 +76,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
   function stop(): void {
     lifetime.abort();
     turn.abort();
+    endPending();
   }
 
   return form;
@@ -67,6 +85,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
 /** Goes to the next state, and does what follows from the step. */
 function applyEvent<R>(form: SubmissionContext<R>, event: Event<R>): void {
   const before = form.state();
+  form.waiting = undefined;
   const next = reduce(before, event, form.recovery?.handlers);
   if (!next) return void continueLater(form, event);
   if (next === before) return;
@@ -114,12 +133,18 @@ async function runSubmit<R>(form: SubmissionContext<R>, send: Send<R>, signal: A
   if (!form.recovery) {
     first = sendAttempt(form, send, false, signal);
     await Promise.race([first, obtainRecovery(form)]);
+    if (!form.recovery) form.endPending(); // nobody ends an attempt that hangs
   }
   if (!form.recovery) {
     const reply = await first;
     if (!reply || signal.aborted) return;
-    // Without the part that goes on after a loss, the person decides at once.
-    if (isFinal(reply) || !(await obtainRecovery(form))) return form.dispatch({ ...reply, again: false });
+    if (isFinal(reply) || !(await obtainRecovery(form))) {
+      // Without the part that goes on after a loss, the person decides. Unless it comes before that.
+      const isWaitedFor = isSending(form.state()); // an edit may have called it off
+      form.dispatch({ ...reply, again: false });
+      if (reply.type === 'lost' && isWaitedFor) form.waiting = [send, signal];
+      return;
+    }
   }
   await form.recovery?.run(send, signal, first);
 }
