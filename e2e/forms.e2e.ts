@@ -146,8 +146,10 @@ test.describe('several buttons', () => {
     await expect(form).toContainText('not wrapped, without a note');
     await form.getByRole('link', { name: 'Order another' }).click();
     await noteWanted.check();
+    await form.getByLabel('Note', { exact: true }).fill('Happy birthday'); // a success has reset the fields
     await button(form, plain).click();
     await expect(form).toContainText('not wrapped, with a note');
+    await expect(noteWanted, 'what the page controls stays as it says').toBeChecked();
     expectCounted(await shop.gained()).toEqual({ orders: 2, stockTaken: 2, keys: 2 });
   });
 

@@ -12,7 +12,7 @@ const PAGES = {
   first: ['/', '/checkout', '/docs/errors/payload_mismatch', '/examples/conform'],
   more: [
     ...['/mailbox', '/sign-in?error=wrong', '/receiver', '/not-there', '/docs', '/docs/errors', '/lab'],
-    ...['/examples', '/examples/forms', '/examples/tabs', '/examples/react-hook-form'],
+    ...['/examples', '/examples/forms', '/examples/wild', '/examples/tabs', '/examples/react-hook-form'],
     ...['/examples/react-hook-form-rows', '/examples/tanstack-form'],
   ],
 };

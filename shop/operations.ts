@@ -1,6 +1,14 @@
 import { createOrder } from './api/order-create.ts';
 import { createRefund } from './api/refund-create.ts';
-import { dialogOrder, giftOrder, printOrder, sampleOrder, simplestOrder, stepsOrder } from './lab/example-forms.ts';
+import {
+  dialogOrder,
+  giftOrder,
+  printOrder,
+  sampleOrder,
+  simplestOrder,
+  stepsOrder,
+  wildOrder,
+} from './lab/example-forms.ts';
 import { languagesOrder } from './lab/example-languages.ts';
 import { tabsOrder } from './lab/example-tabs.ts';
 import { hookFormOrder, queryOrder, safeActionOrder } from './lab/examples.ts';
@@ -12,7 +20,7 @@ import { refund } from './payments/refund.ts';
 
 const examples = [hookFormOrder, queryOrder, safeActionOrder, tabsOrder, languagesOrder] as const;
 const parcels = [hookRowsOrder, tanstackFormOrder, conformOrder] as const;
-const forms = [simplestOrder, printOrder, giftOrder, sampleOrder, stepsOrder, dialogOrder] as const;
+const forms = [simplestOrder, printOrder, giftOrder, sampleOrder, stepsOrder, dialogOrder, wildOrder] as const;
 
 /** Every operation of the demo: for the status route, the admin view and the worker, which finishes what was begun. */
 export const operations = [

@@ -41,6 +41,11 @@ const examples = [
     text: 'A file, several buttons, a form in steps, a form in a dialog. No library.',
   },
   {
+    href: '/examples/wild',
+    name: 'Forms in the wild',
+    text: 'Beside what real pages have: a form in a portal, a dialog’s cancel, a translator, a footer.',
+  },
+  {
     href: '/examples/tabs',
     name: 'Several tabs',
     text: 'One key for all tabs of a browser: what one has sent, the others show.',

@@ -84,6 +84,11 @@ export const dialogOrder = idempotency
   .operation({ name: 'example.dialog', schema: z.object({ quantity }) })
   .handler(({ input, ...call }) => sellMugs(call, { quantity: input.quantity, remark: 'ordered in a dialog' }));
 
+/** A form among what else is on real pages: other forms, dialogs, translators. Each of them has an intent of its own. */
+export const wildOrder = idempotency
+  .operation({ name: 'example.wild', schema: z.object({ quantity }) })
+  .handler(({ input, ...call }) => sellMugs(call, { quantity: input.quantity, remark: 'ordered in the wild' }));
+
 interface Wanted {
   quantity: number;
   extraCents?: number;

@@ -1,0 +1,81 @@
+import { issueKey } from 'oncekit/next';
+import type { ReactNode } from 'react';
+import { CancelForm } from '../../../components/examples/wild/cancel-form.tsx';
+import { OptimisticForm } from '../../../components/examples/wild/optimistic-form.tsx';
+import { PortalForm } from '../../../components/examples/wild/portal-form.tsx';
+import { TranslateButton } from '../../../components/examples/wild/translate-button.tsx';
+import { WildForm } from '../../../components/examples/wild/wild-form.tsx';
+import { PageTitle } from '../../../components/ui/page-title.tsx';
+import { Panel } from '../../../components/ui/panel.tsx';
+import { TextLink } from '../../../components/ui/text-link.tsx';
+import { wildOrder } from '../../../shop/lab/example-forms.ts';
+import { orderInTheWild as action } from './actions.ts';
+
+export const metadata = { title: 'Forms in the wild' };
+
+export default async function WildPage() {
+  const form = async (what: string) => ({
+    action,
+    intent: `${wildOrder.name}:${what}`,
+    initialKey: await issueKey(wildOrder),
+  });
+  return (
+    <>
+      <PageTitle lead="Forms beside what else is on real pages. Each orders once, and only when it is its own turn.">
+        Forms in the wild
+      </PageTitle>
+      <div className="grid items-start gap-6 md:grid-cols-2">
+        <Example
+          id="portal"
+          title="A form in a portal"
+          text="The address is a form of its own: Enter in it saves the address."
+        >
+          <PortalForm {...(await form('portal'))} />
+        </Example>
+        <Example
+          id="cancel"
+          title="A dialog’s cancel"
+          text="A button with formmethod=“dialog” closes, and orders nothing."
+        >
+          <CancelForm {...(await form('cancel'))} />
+        </Example>
+        <Example
+          id="optimistic"
+          title="React’s own states"
+          text="useFormStatus and useOptimistic, until the first attempt has ended."
+        >
+          <OptimisticForm {...(await form('optimistic'))} />
+        </Example>
+        <Example
+          id="translated"
+          title="A translator"
+          text="It puts each text of the page into elements of its own, as the one of a browser does."
+        >
+          <TranslateButton />
+          <WildForm {...(await form('translated'))} />
+        </Example>
+      </div>
+      {/* Taller than a window, so that the form behind it is out of sight. */}
+      <p className="mt-6 min-h-[100vh]">
+        <TextLink href="/examples">All examples</TextLink>
+      </p>
+      <Example id="footer" title="A form at the page’s end" text="What it finds out by itself does not move the page.">
+        <WildForm {...(await form('footer'))} />
+      </Example>
+    </>
+  );
+}
+
+function Example({ id, title, text, children }: { id: string; title: string; text: string; children: ReactNode }) {
+  return (
+    <Panel aria-labelledby={id} className="grid content-start gap-4">
+      <div className="grid gap-1">
+        <h2 id={id} className="text-lg font-semibold">
+          {title}
+        </h2>
+        <p className="text-muted">{text}</p>
+      </div>
+      {children}
+    </Panel>
+  );
+}
