@@ -114,7 +114,7 @@ export function makeOutbox<Tx>(
       const chosen = routes.filter(({ name }) => destination === undefined || name === destination);
       const sum: Relayed = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
       const passes = await Promise.allSettled(chosen.map((route) => relayTo(relay, route, how, sum)));
-      // What one pass has thrown, when all have ended.
+      // It throws what one pass has thrown, when all have ended.
       for (const pass of passes) if (pass.status === 'rejected') throw pass.reason;
       return sum;
     },

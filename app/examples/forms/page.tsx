@@ -1,6 +1,6 @@
 import { IdempotentForm, issueKey } from 'oncekit/next';
-import type { ReactNode } from 'react';
 import { DialogForm } from '../../../components/examples/dialog-form.tsx';
+import { Example } from '../../../components/examples/example.tsx';
 import { GiftForm } from '../../../components/examples/gift-form.tsx';
 import { OrderCount } from '../../../components/examples/order-count.tsx';
 import { PictureForm } from '../../../components/examples/picture-form.tsx';
@@ -8,7 +8,6 @@ import { StepsForm } from '../../../components/examples/steps-form.tsx';
 import { Button } from '../../../components/ui/button.tsx';
 import { Notice } from '../../../components/ui/notice.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
-import { Panel } from '../../../components/ui/panel.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import {
   dialogOrder,
@@ -106,19 +105,5 @@ export default async function FormsPage({ searchParams }: Props) {
         <TextLink href="/examples">All examples</TextLink>
       </p>
     </>
-  );
-}
-
-function Example({ id, title, text, children }: { id: string; title: string; text: string; children: ReactNode }) {
-  return (
-    <Panel aria-labelledby={id} className="grid content-start gap-4">
-      <div className="grid gap-1">
-        <h2 id={id} className="text-lg font-semibold">
-          {title}
-        </h2>
-        <p className="text-muted">{text}</p>
-      </div>
-      {children}
-    </Panel>
   );
 }

@@ -1,12 +1,11 @@
 import { issueKey } from 'oncekit/next';
-import type { ReactNode } from 'react';
+import { Example } from '../../../components/examples/example.tsx';
 import { CancelForm } from '../../../components/examples/wild/cancel-form.tsx';
 import { OptimisticForm } from '../../../components/examples/wild/optimistic-form.tsx';
 import { PortalForm } from '../../../components/examples/wild/portal-form.tsx';
 import { TranslateButton } from '../../../components/examples/wild/translate-button.tsx';
 import { WildForm } from '../../../components/examples/wild/wild-form.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
-import { Panel } from '../../../components/ui/panel.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import { wildOrder } from '../../../shop/lab/example-forms.ts';
 import { orderInTheWild as action } from './actions.ts';
@@ -63,19 +62,5 @@ export default async function WildPage() {
         <WildForm {...(await form('footer'))} />
       </Example>
     </>
-  );
-}
-
-function Example({ id, title, text, children }: { id: string; title: string; text: string; children: ReactNode }) {
-  return (
-    <Panel aria-labelledby={id} className="grid content-start gap-4">
-      <div className="grid gap-1">
-        <h2 id={id} className="text-lg font-semibold">
-          {title}
-        </h2>
-        <p className="text-muted">{text}</p>
-      </div>
-      {children}
-    </Panel>
   );
 }

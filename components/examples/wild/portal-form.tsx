@@ -1,6 +1,6 @@
 'use client';
 
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
@@ -11,6 +11,10 @@ export function PortalForm(props: WildProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setOpen] = useState(false);
   const [city, setCity] = useState('');
+  // Once it is there, and no more when it has been closed.
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+  }, [isOpen]);
   const save = (form: FormData) => {
     setCity(String(form.get('city')));
     dialog.current?.close();
@@ -31,10 +35,7 @@ export function PortalForm(props: WildProps) {
       {isOpen
         ? createPortal(
             <dialog
-              ref={(element) => {
-                dialog.current = element;
-                if (!element?.open) element?.showModal();
-              }}
+              ref={dialog}
               aria-label="Address"
               onClose={() => setOpen(false)}
               className="m-auto w-[min(28rem,calc(100vw-2rem))] rounded-xl border border-line bg-surface p-5 text-ink backdrop:bg-black/50"

@@ -133,9 +133,9 @@ async function runSubmit<R>(form: SubmissionContext<R>, send: Send<R>, signal: A
   if (!form.recovery) {
     first = sendAttempt(form, send, false, signal);
     await Promise.race([first, obtainRecovery(form)]);
-    if (!form.recovery) form.endPending(); // nobody ends an attempt that hangs
   }
   if (!form.recovery) {
+    form.endPending(); // nobody ends an attempt that hangs
     const reply = await first;
     if (!reply || signal.aborted) return;
     if (isFinal(reply) || !(await obtainRecovery(form))) {

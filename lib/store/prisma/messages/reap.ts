@@ -2,7 +2,7 @@ import type { InboxStore, OutboxStore } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
 
-/** What people did (`operate.ts`), which outlives the message. */
+/** Recognizes what people did (`operate.ts`), which outlives the message. */
 const BY_PEOPLE = `type IN ('requeued', 'skipped', 'abandoned', 'resumed')`;
 
 // The time of the statement and not `clock_timestamp()`, which is volatile: no index would bound the look by it.
