@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalText } from './canonical.ts';
+import { canonicalText, canonicalTexts } from './canonical.ts';
 
 type Field = [name: string, value: string];
 
@@ -65,10 +65,30 @@ describe('F1 FormData', () => {
   });
 
   test('F1 declared volatile fields are left out', async () => {
-    const volatile = new Set(['captcha']);
-    const one = await canonicalText(form(['sku', 'tea'], ['captcha', 'a']), volatile);
-    expect(await canonicalText(form(['sku', 'tea'], ['captcha', 'b']), volatile)).toBe(one);
-    expect(await canonicalText(form(['sku', 'tea'], ['captcha', 'b']))).not.toBe(one);
+    const plain = { text: await canonicalText(form(['sku', 'tea'])) };
+    expect(await canonicalTexts(form(['sku', 'tea'], ['captcha', 'a']), ['captcha'])).toEqual(plain);
+    expect(await canonicalTexts(form(['sku', 'tea'], ['captcha', 'a']))).not.toEqual(plain);
+  });
+
+  test('F1 usual names, and what lies behind a declared one, are left out of what counts, and not of what older rows count', async () => {
+    const sent = form(
+      ['sku', 'tea'],
+      ['meta.sent', '1'],
+      ['meta[at]', '2'],
+      ['meta', '3'],
+      ['g-recaptcha-response', 'x'],
+    );
+    expect(await canonicalTexts(sent, ['meta'])).toEqual({
+      text: await canonicalText(form(['sku', 'tea'])),
+      whole: await canonicalText(
+        form(['sku', 'tea'], ['meta.sent', '1'], ['meta[at]', '2'], ['g-recaptcha-response', 'x']),
+      ),
+    });
+    const file = new File(['one'], 'a.txt');
+    expect(await canonicalTexts(form(['file', file], ['_csrf', 'x']))).toEqual({
+      text: await canonicalText(form(['file', file])),
+      whole: await canonicalText(form(['file', file], ['_csrf', 'x'])),
+    });
   });
 
   test('F1 a form is never the same as JSON of the same content', async () => {

@@ -1,7 +1,7 @@
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalText } from './canonical.ts';
+import { canonicalText, canonicalTexts } from './canonical.ts';
 import { BadPayloadError } from './errors.ts';
 
 /** Names that could pass for the tags of rich values, beside ordinary ones. */
@@ -144,14 +144,26 @@ describe('F1 JSON', () => {
   });
 
   test('F1 declared volatile properties are left out, at the top level alone', async () => {
-    const volatile = new Set(['captcha']);
-    expect(await canonicalText({ a: 1, captcha: 'x' }, volatile)).toBe(
-      await canonicalText({ a: 1, captcha: 'y' }, volatile),
-    );
-    expect(await canonicalText({ a: { captcha: 'x' } }, volatile)).not.toBe(
-      await canonicalText({ a: { captcha: 'y' } }, volatile),
-    );
-    expect(await canonicalText({ a: 1, captcha: 'x' })).not.toBe(await canonicalText({ a: 1, captcha: 'y' }));
+    const volatile = ['captcha'];
+    expect(canonicalTexts({ a: 1, captcha: 'x' }, volatile)).toEqual({ text: canonicalText({ a: 1 }) });
+    expect(canonicalTexts({ a: { captcha: 'x' } }, volatile)).toEqual({ text: canonicalText({ a: { captcha: 'x' } }) });
+    expect(canonicalTexts([{ captcha: 'x' }], volatile)).toEqual({ text: canonicalText([{ captcha: 'x' }]) });
+    expect(canonicalTexts({ a: 1, captcha: 'x' })).toEqual({ text: canonicalText({ a: 1, captcha: 'x' }) });
+  });
+
+  test('F1 usual names are left out of what counts, at the top level alone, and not of what older rows count', async () => {
+    const sent = { a: 1, $b: { csrfToken: 'x' }, csrfToken: 'x' };
+    expect(canonicalTexts(sent)).toEqual({
+      text: canonicalText({ a: 1, $b: { csrfToken: 'x' } }),
+      whole: canonicalText(sent),
+    });
+    const map = new Map([['csrfToken', 'x']]);
+    expect(canonicalTexts(map)).toEqual({ text: canonicalText(map) });
+    const file = new File(['one'], 'a.txt');
+    expect(await canonicalTexts({ file, _csrf: 'x' })).toMatchObject({ text: await canonicalText({ file }) });
+    expect(canonicalTexts({ $: 1, $$t: 1, '$t.x': 1 }, ['$t'])).toMatchObject({
+      text: canonicalText({ $: 1, $$t: 1 }),
+    });
   });
 });
 

@@ -3,7 +3,8 @@ import { isPlainObject } from './data.ts';
 import { BadPayloadError } from './errors.ts';
 import { isInternalField } from './fields.ts';
 import { MAX_BODY_BYTES, MAX_FIELDS } from './payload-limits.ts';
-import type { Awaitable } from './wait.ts';
+import { isVolatile } from './volatile.ts';
+import { type Awaitable, proceed } from './wait.ts';
 
 const MAX_DEPTH = 100;
 
@@ -17,44 +18,78 @@ const MAX_CHARACTERS = MAX_BODY_BYTES;
 /** JSON that is known to have one meaning. */
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
+/** The canonical texts of what a client sent: equal texts are the same payload. */
+export interface CanonicalTexts {
+  /** Without the fields that change by themselves. */
+  readonly text: string;
+  /** With all but an operation's own, where it has such fields: what older versions of the fingerprint count. */
+  readonly whole?: string;
+}
+
+/** The canonical text of all that was sent. Throws as `canonicalTexts` does. */
+export function canonicalText(payload: unknown): Awaitable<string> {
+  return proceed(canonicalTexts(payload), ({ text, whole = text }) => whole);
+}
+
 /**
- * The canonical text of what a client sent (F1): equal for payloads that mean the same, different for all others.
+ * The canonical texts of what a client sent (F1): equal for payloads that mean the same, different for all others.
  * Plain JSON becomes RFC 8785; a form becomes its fields, sorted by name, values in order, a file by its content.
  * Rich values that server actions carry (Date, BigInt, Map, Set, files, undefined in arrays, the NaN of an empty number
  * field) get tags that no plain value can imitate. At once, unless there are files to read.
  *
- * @param volatile names that do not count, at the top level
+ * @param volatile an operation's own names of fields that change by themselves, at the top level
  * @throws BadPayloadError for what has no one meaning: integers beyond 2^53, Infinity, cycles, functions, class instances
  */
-export function canonicalText(
+export function canonicalTexts(
   payload: unknown,
-  volatile: ReadonlySet<string> = new Set(),
+  volatile: readonly string[] = [],
   maxValues = MAX_VALUES,
-): Awaitable<string> {
+): Awaitable<CanonicalTexts> {
   return payload instanceof FormData ? canonicalForm(payload, volatile) : canonicalJson(payload, volatile, maxValues);
 }
 
-function canonicalJson(payload: unknown, volatile: ReadonlySet<string>, maxValues: number): Awaitable<string> {
+function canonicalJson(payload: unknown, volatile: readonly string[], maxValues: number): Awaitable<CanonicalTexts> {
+  const isObject = isPlainObject(payload);
   const kept =
-    volatile.size > 0 && isPlainObject(payload)
-      ? Object.fromEntries(Object.entries(payload).filter(([name]) => !volatile.has(name)))
+    volatile.length > 0 && isObject
+      ? Object.fromEntries(Object.entries(payload).filter(([name]) => !volatile.includes(name)))
       : payload;
   const budget: Budget = { values: maxValues, characters: MAX_CHARACTERS, files: new Map() };
   const json = toJson(kept, 0, budget);
-  const text = () => `json:${serialize(json)}`;
-  return budget.files.size > 0 ? describeFiles(budget.files).then(text) : text();
+  const write = (value: Json) => `json:${serialize(value)}`;
+  const texts = () => {
+    if (!isObject) return { text: write(json) };
+    // A name that starts with $ is escaped here.
+    const isLasting = (name: string) => !isVolatile(name.replace(/^\$/, ''), volatile);
+    return textsOf(Object.entries(json as object), isLasting, (members) => write(Object.fromEntries(members)));
+  };
+  return budget.files.size > 0 ? describeFiles(budget.files).then(texts) : texts();
 }
 
-async function canonicalForm(form: FormData, volatile: ReadonlySet<string>): Promise<string> {
+async function canonicalForm(form: FormData, volatile: readonly string[]): Promise<CanonicalTexts> {
   const byName = new Map<string, Json[]>();
   for (const [name, value] of form) {
-    if (isInternalField(name) || volatile.has(name)) continue;
+    if (isInternalField(name) || volatile.includes(name)) continue;
     const values = byName.get(name) ?? [];
     values.push(typeof value === 'string' ? normalizeText(value) : await describeFile(value));
     byName.set(name, values);
   }
   const fields = [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
-  return `form:${serialize(fields)}`;
+  return textsOf(
+    fields,
+    (name) => !isVolatile(name, volatile),
+    (some) => `form:${serialize(some)}`,
+  );
+}
+
+function textsOf(
+  fields: [name: string, Json][],
+  isLasting: (name: string) => boolean,
+  write: (fields: [string, Json][]) => string,
+): CanonicalTexts {
+  const lasting = fields.filter(([name]) => isLasting(name));
+  const text = write(lasting);
+  return lasting.length === fields.length ? { text } : { text, whole: write(fields) };
 }
 
 /** A native submit sends CRLF, a hydrated one LF, for the same text in the same field. */

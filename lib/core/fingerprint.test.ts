@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FINGERPRINT_VERSION, fingerprint, matchFingerprint } from './fingerprint.ts';
+import { countsMethod, FINGERPRINT_VERSION, type Fingerprint, fingerprint, matchFingerprint } from './fingerprint.ts';
 import { deriveKey, NO_SECRET, readSecrets } from './secrets.ts';
 
 const OLD = 'o'.repeat(32);
@@ -7,8 +7,8 @@ const NEW = 'n'.repeat(32);
 const old = readSecrets([OLD]);
 const rotated = readSecrets([NEW, OLD]);
 const none = readSecrets([]);
-const one = { canonical: 'json:1' };
-const other = { canonical: 'json:2' };
+const one = { canonical: { text: 'json:1' } };
+const other = { canonical: { text: 'json:2' } };
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 describe('F2 fingerprint', () => {
@@ -57,7 +57,7 @@ describe('F2 fingerprint', () => {
     expect(matchFingerprint(fingerprint(one, 'acme', none), one, 'acme', rotated)).toBe('unreadable');
   });
 
-  test.each([0, 4, 99])('R3 version %d is not known here: unreadable', (version) => {
+  test.each([0, 6, 99])('R3 version %d is not known here: unreadable', (version) => {
     const stored = { ...fingerprint(one, 'acme', old), version };
     expect(matchFingerprint(stored, one, 'acme', old)).toBe('unreadable');
   });
@@ -80,6 +80,14 @@ describe('F2 fingerprint', () => {
       expect(matchFingerprint(stored, one, 'other', reader)).toBe('different');
     });
 
+    test('F1 with a field that changes by itself, as it was sent or without it', () => {
+      const signedAs = (canonical: { text: string; whole: string }) =>
+        matchFingerprint(signed, { canonical }, 'acme', old);
+      expect(signedAs({ text: 'json:0', whole: 'json:1' })).toBe('same');
+      expect(signedAs({ text: 'json:1', whole: 'json:1 a' })).toBe('same');
+      expect(signedAs({ text: 'json:0', whole: 'json:2' })).toBe('different');
+    });
+
     test('F2 by all of its bytes, not by those alone that are kept today', () => {
       const hash = Buffer.from(signed.hash).fill(0, 16);
       expect(matchFingerprint({ ...signed, hash }, one, 'acme', old)).toBe('different');
@@ -94,6 +102,60 @@ describe('F2 fingerprint', () => {
     const told = (method?: string) => rows.map((row) => matchFingerprint(row, sent(method), 'acme', old));
     expect(told('DELETE')).toEqual(['same', 'same', 'different', 'same']);
     for (const method of [undefined, 'POST']) expect(told(method)).toEqual(['same', 'same', 'different', 'different']);
+  });
+
+  describe('F1 fields that change by themselves', () => {
+    /** The payload of `one` with such a field in it, and another value of it in each try. */
+    const withToken = (token: string) => ({ canonical: { text: 'json:1', whole: `json:1 ${token}` } });
+    const otherWithToken = { canonical: { text: 'json:2', whole: 'json:2 a' } };
+    const told = (stored: Fingerprint, ...sent: Parameters<typeof fingerprint>[0][]) =>
+      sent.map((each) => [
+        matchFingerprint(stored, each, 'acme', old),
+        matchFingerprint(stored, { ...each, fingerprint: fingerprint(each, 'acme', old) }, 'acme', old),
+      ]);
+    const [same, different] = [
+      ['same', 'same'],
+      ['different', 'different'],
+    ];
+
+    test('F1 do not count, under a version of its own, and make no other fingerprint than none', () => {
+      const stored = fingerprint(withToken('a'), 'acme', old);
+      expect(stored.version).toBe(4);
+      expect(hex(stored.hash)).toBe(hex(fingerprint(one, 'acme', old).hash));
+      expect(told(stored, withToken('b'), one, other, otherWithToken)).toEqual([same, same, different, different]);
+    });
+
+    test('F1 may be missing at first, and come with a retry', () => {
+      const stored = fingerprint(one, 'acme', old);
+      expect(stored.version).toBe(FINGERPRINT_VERSION);
+      expect(told(stored, withToken('a'), otherWithToken)).toEqual([same, different]);
+    });
+
+    test.each([2, 3])('F1 count in a row of version %d, which may have been written with them', (version) => {
+      const method = version === 3 ? 'PATCH' : undefined;
+      const sent = (it: { canonical: object }) => ({ ...it, method }) as Parameters<typeof fingerprint>[0];
+      const older = fingerprint(sent({ canonical: { text: 'json:1 a' } }), 'acme', old);
+      expect(older.version).toBe(version);
+      expect(told(older, ...[withToken('a'), withToken('b'), one, otherWithToken].map(sent))).toEqual([
+        same,
+        different,
+        different,
+        different,
+      ]);
+    });
+
+    test('F1 are left out beside a method that counts', () => {
+      const sent = (token: string, method?: string) => ({ ...withToken(token), method });
+      const rows = [undefined, 'POST', 'PATCH', 'DELETE'].map((method) => fingerprint(sent('a', method), 'acme', old));
+      expect(rows.map(({ version }) => version)).toEqual([4, 4, 5, 5]);
+      expect(rows.map(countsMethod)).toEqual([false, false, true, true]);
+      const told = (method?: string) => rows.map((row) => matchFingerprint(row, sent('b', method), 'acme', old));
+      expect(told('DELETE')).toEqual(['same', 'same', 'different', 'same']);
+      expect(told('POST')).toEqual(['same', 'same', 'different', 'different']);
+      expect(
+        matchFingerprint(fingerprint({ ...one, method: 'DELETE' }, 'acme', old), sent('a', 'DELETE'), 'acme', old),
+      ).toBe('same');
+    });
   });
 
   test('F2 a hash of another length is different, not an error', () => {

@@ -1,10 +1,9 @@
 import { hash, randomUUID } from 'node:crypto';
 import { isSameHash } from './fingerprint.ts';
+import { MINTED } from './issued-key.ts';
 import { lengthPrefixed } from './length-prefix.ts';
 import { isKey, type KeyId, type Scope } from './scope.ts';
 import type { Secret } from './secrets.ts';
-
-const MINTED = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})(?:\.([A-Za-z0-9_-]{22}))?$/;
 
 /** A key's text, read before any signature is checked. */
 export type ParsedKey =

@@ -1,5 +1,6 @@
+import type { CanonicalTexts } from '../core/canonical.ts';
 import { CodedError, ResultUnreadableError } from '../core/errors.ts';
-import { type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
+import { countsMethod, type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
 import { upcastData } from '../core/older-data.ts';
 import { returned } from '../core/options.ts';
 import { type Executed, executedBy, type Outcome, refuse } from '../core/outcome.ts';
@@ -145,14 +146,14 @@ function readAnswer(result: string | null): Answer | undefined {
  */
 export function comparePayload(
   row: KeyRow,
-  call: { canonical: string; fingerprint: Fingerprint; request: { method?: string | undefined } },
+  call: { canonical: CanonicalTexts; fingerprint: Fingerprint; request: { method?: string | undefined } },
   secrets: Secrets,
 ): 'same' | 'different' | 'unreadable' {
   if (!row.fingerprint) return 'same';
   const { canonical, fingerprint, request } = call;
   const { method } = request;
   const matched = matchFingerprint(row.fingerprint, { canonical, method, fingerprint }, row.tenant, secrets);
-  if (matched !== 'same' || row.fingerprint.version >= fingerprint.version) return matched;
+  if (matched !== 'same' || countsMethod(row.fingerprint) || !countsMethod(fingerprint)) return matched;
   const { method: stored = method } = readAnswer(row.result) ?? {};
   return stored === method ? 'same' : 'different';
 }

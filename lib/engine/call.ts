@@ -1,4 +1,4 @@
-import { canonicalText, MAX_VALUES } from '../core/canonical.ts';
+import { type CanonicalTexts, canonicalText, canonicalTexts, MAX_VALUES } from '../core/canonical.ts';
 import type { Code } from '../core/codes.ts';
 import { type BadPayloadError, isBadPayload } from '../core/errors.ts';
 import { type Fingerprint, fingerprint } from '../core/fingerprint.ts';
@@ -26,7 +26,7 @@ export interface Call<Tx> extends ResolvedKey {
   readonly request: ExecuteRequest;
   /** The proof of the key's effect before a row is seen. */
   proof: Proof;
-  readonly canonical: string;
+  readonly canonical: CanonicalTexts;
   readonly fingerprint: Fingerprint;
   readonly waitMs: number;
   /** When the caller's time is up, in milliseconds of `performance.now()`. */
@@ -99,7 +99,7 @@ function refusePayload(
 interface ReadPayload {
   /** The request with its payload. */
   readonly whole: ExecuteRequest;
-  readonly canonical: string;
+  readonly canonical: CanonicalTexts;
 }
 
 type PayloadOptions = Pick<
@@ -107,7 +107,7 @@ type PayloadOptions = Pick<
   'name' | 'schema' | 'fingerprint' | 'volatile' | 'maxItems'
 >;
 
-/** Returns the payload and its canonical text; or, as a value, the error that says that it has none. */
+/** Returns the payload and its canonical texts; or, as a value, the error that says that it has none. */
 function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitable<ReadPayload | BadPayloadError> {
   try {
     const read = request.read
@@ -124,14 +124,18 @@ function canonicalOf(
   whole: ExecuteRequest,
 ): Awaitable<ReadPayload> {
   const payload = narrow ? returned(`fingerprint of ${name}`, narrow(whole.payload)) : whole.payload;
-  const names = listOf(volatile);
   const maxValues = Math.max(MAX_VALUES, maxItems * VALUES_PER_ITEM);
-  return proceed(canonicalText(payload, names && new Set(names), maxValues), (canonical) => {
+  return proceed(canonicalTexts(payload, listOf(volatile), maxValues), (canonical) => {
     const { context } = whole;
     if (!context?.length) return { whole, canonical };
-    // Neither text holds a line break of its own: JSON writes it as \n.
-    return proceed(canonicalText(context), (text) => ({ whole, canonical: `${canonical}\n${text}` }));
+    // No text holds a line break of its own: JSON writes it as \n.
+    return proceed(canonicalText(context), (more) => ({ whole, canonical: withContext(canonical, more) }));
   });
+}
+
+function withContext({ text, whole }: CanonicalTexts, context: string): CanonicalTexts {
+  const bound = `${text}\n${context}`;
+  return whole === undefined ? { text: bound } : { text: bound, whole: `${whole}\n${context}` };
 }
 
 function badPayload(error: unknown): BadPayloadError {

@@ -1,5 +1,5 @@
 import { assertSetUp } from '../core/errors.ts';
-import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { assertKnownOptions, listOf, type OptionNames } from '../core/options.ts';
 import { MAX_ITEMS } from '../core/payload-limits.ts';
 import type { PrincipalInput, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
@@ -64,7 +64,10 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    * `malformed_body`, before the schema is asked: of 100,000 rows it makes a million errors. Default 1000. Raise it for an import.
    */
   maxItems?: number;
-  /** Names of fields that may differ between two sends of one intent: a captcha, a time stamp. */
+  /**
+   * Names of top-level fields that change by themselves, and tell no intent from another: a time stamp, a captcha of your own. Two
+   * sends that differ in them alone are one intent. The handler gets them. The usual captcha and CSRF fields need not be named.
+   */
   volatile?: string | readonly string[];
   /** Names of fields whose values are never sent back; added to those whose name looks secret. */
   sensitive?: string | readonly string[];
@@ -160,11 +163,12 @@ const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
   attentionAfterMs: true,
 };
 
-/** @throws ConfigurationError for a name that fits no URL, an option that is none, a limit that is none, and a schema that is none */
+/** @throws ConfigurationError for a name that fits no URL, an option that is none, a limit that is none, names that are none, and a schema that is none */
 export function assertOperation<Tx>(
-  options: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'schema' | 'maxItems' | OncePer>,
+  options: Pick<OperationOptions<StandardSchema, Tx>, 'name' | 'schema' | 'maxItems' | 'volatile' | OncePer>,
 ): void {
-  const { name, schema, maxItems = MAX_ITEMS } = options;
+  const { name, schema, maxItems = MAX_ITEMS, volatile = [] } = options;
+  const names: unknown = listOf(volatile);
   assertSetUp(
     /^[a-z][a-z0-9_.-]{0,99}$/.test(name),
     'An operation needs a short name that fits a URL and a log line.',
@@ -180,6 +184,11 @@ export function assertOperation<Tx>(
     typeof schema?.['~standard']?.validate === 'function',
     `The operation ${name} has no schema that could be asked.`,
     { existing: typeof schema, expected: 'schema: z.object({ … }) of zod, or any other Standard Schema' },
+  );
+  assertSetUp(
+    Array.isArray(names) && names.every((each) => typeof each === 'string' && each !== ''),
+    `The operation ${name} has a volatile that is no list of names.`,
+    { existing: names, expected: "names of fields: ['stamp']" },
   );
   assertOncePer(options);
 }

@@ -26,6 +26,23 @@ test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5' as never])(
   },
 );
 
+test('F1 volatile is a name or a list of names, and nothing else', () => {
+  const { operation } = idempotencyOn({} as never, {});
+  const named = (name: string, volatile: unknown) => operation({ name, schema, volatile: volatile as string[] });
+  for (const no of [true, 1, {}, '', [''], ['stamp', 1], null]) {
+    expect(() => named('import', no)).toThrow(ConfigurationError);
+  }
+  const told = [undefined, 'stamp', ['stamp', 'sent'], []].map(
+    (yes, n) => named(`o${n}`, yes).handler(async () => 1).volatile,
+  );
+  expect(told).toEqual([[], ['stamp'], ['stamp', 'sent'], []]);
+  expect(
+    named('one', ['stamp'])
+      .handler(async () => 1)
+      .as('other').volatile,
+  ).toEqual(['stamp']);
+});
+
 describe('K4 two operations of one name', () => {
   test.each<[string, (on: ReturnType<typeof defining>) => unknown]>([
     ['another handler', ({ one }) => one('pay', async () => 'B')],

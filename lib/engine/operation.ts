@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { type ParsedKey, parseKey } from '../core/key.ts';
+import { listOf } from '../core/options.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import type { Principal, PrincipalInput } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
@@ -26,6 +27,8 @@ export interface Operation<Input, Result, Reason extends string = string> {
   readonly durability: Durability;
   /** Where the pages of the errors are, as configured. For adapters. */
   readonly errorPages: string | undefined;
+  /** The names that it was defined with. For adapters. */
+  readonly volatile: readonly string[];
   /** The header that has a caller's address, as it was configured. */
   readonly addressHeader: string | undefined;
   /**
@@ -82,6 +85,7 @@ export function defineOperation<Tx, Input, Result>(
     durability: definition.options.durability ?? 'local',
     errorPages: engine.config.errorPages,
     addressHeader: engine.config.addressHeader,
+    volatile: listOf(definition.options.volatile) ?? [],
     run: (request) => executeCall<Tx, Result>(engine, definition, request),
     execute: (request) => executeCall<Tx, Result>(engine, definition, request).then(({ outcome }) => outcome),
     mintKey: async (given) => {

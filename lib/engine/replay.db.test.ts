@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import type { Client } from '../../shop/db.ts';
+import { canonicalText } from '../core/canonical.ts';
+import { fingerprint } from '../core/fingerprint.ts';
+import { readSecrets } from '../core/secrets.ts';
 import {
   ANN,
   anything,
@@ -12,6 +15,7 @@ import {
   freshKey,
   HOUR,
   kit,
+  pastTriggers,
   rowsOf,
   SECRET,
   type Tx,
@@ -145,6 +149,84 @@ describe('payload_mismatch', () => {
       code: 'payload_mismatch',
     });
     expect(await loose.execute({ key: three, payload: {} })).toMatchObject({ code: 'payload_mismatch' });
+  });
+
+  describe('F1 with a field that changes by itself', () => {
+    const sent = (token?: string, sku = 'tea') => ({ sku, ...(token && { 'g-recaptcha-response': token }) });
+    type Sent = Record<string, unknown>;
+    /** What a row of the key was made for, with another payload afterwards. */
+    async function then(first: Sent, second: Sent, more: object = {}) {
+      const key = freshKey();
+      const heard: unknown[] = [];
+      for (const payload of [first, second]) {
+        const { handle, execute } = op({}, more);
+        const { ok, code, replayed } = (await execute({ key, payload })) as {
+          ok: boolean;
+          code?: string;
+          replayed?: boolean;
+        };
+        heard.push(ok ? { replayed } : code, ...handle.mock.calls.map(([{ input }]) => input));
+      }
+      const [row] = await rowsOf(database.client, key);
+      return { heard, version: row?.fingerprintVersion, effects: await effects(database.client, key) };
+    }
+    const [RAN, REPLAYED] = [{ replayed: false }, { replayed: true }];
+
+    test('F1 another token is the same intent, and the handler gets the token; another value is none', async () => {
+      const ran = { heard: [RAN, sent('a')], version: 4, effects: 1 };
+      expect(await then(sent('a'), sent('b'))).toEqual({ ...ran, heard: [...ran.heard, REPLAYED] });
+      expect(await then(sent('a'), sent())).toEqual({ ...ran, heard: [...ran.heard, REPLAYED] });
+      expect(await then(sent('a'), sent('a', 'mug'))).toEqual({ ...ran, heard: [...ran.heard, 'payload_mismatch'] });
+    });
+
+    test('F1 a token that comes with the retry alone changes nothing either', async () => {
+      expect(await then(sent(), sent('a'))).toEqual({ heard: [RAN, sent(), REPLAYED], version: 2, effects: 1 });
+      expect((await then(sent(), sent('a', 'mug'))).heard.at(-1)).toBe('payload_mismatch');
+    });
+
+    test('F1 a name of the operation’s own counts as before, under the version of before', async () => {
+      const [first, second] = [
+        { ...sent(), stamp: 1 },
+        { ...sent(), stamp: 2 },
+      ];
+      const told = { heard: [RAN, first, REPLAYED], version: 2, effects: 1 };
+      expect(await then(first, second, { volatile: 'stamp' })).toEqual(told);
+      expect((await then(first, second)).heard.at(-1)).toBe('payload_mismatch');
+    });
+
+    test('F1 two calls at once share one flight', async () => {
+      const key = freshKey();
+      const { execute, handle } = op();
+      const both = await Promise.all(['a', 'b', undefined].map((token) => execute({ key, payload: sent(token) })));
+      expect(both.map(({ ok }) => ok)).toEqual([true, true, true]);
+      expect(handle).toHaveBeenCalledTimes(1);
+    });
+
+    test('F1 a row of an older kit is compared as it was written: every field counts', async () => {
+      const key = freshKey();
+      await op().execute({ key, payload: sent('a') });
+      const secrets = readSecrets([]);
+      const canonical = { text: await canonicalText(sent('a')) };
+      const { hash, version, secretId } = fingerprint({ canonical }, ANN.tenant, secrets);
+      const sql =
+        'UPDATE idempotency_keys SET fingerprint = $2, fingerprint_version = $3, secret_id = $4 WHERE key = $1';
+      await pastTriggers(database.client, sql, key, Buffer.from(hash), version, secretId);
+      const told = await Promise.all([sent('a'), sent('b'), sent()].map((payload) => op().execute({ key, payload })));
+      expect(told.map((outcome) => (outcome.ok ? outcome.replayed : outcome.code))).toEqual([
+        true,
+        'payload_mismatch',
+        'payload_mismatch',
+      ]);
+    });
+
+    test('R3 a row of a newer version is unavailable, and runs nothing', async () => {
+      const key = freshKey();
+      await op().execute({ key, payload: sent('a') });
+      await pastTriggers(database.client, 'UPDATE idempotency_keys SET fingerprint_version = 6 WHERE key = $1', key);
+      const { execute, handle } = op();
+      expect(await execute({ key, payload: sent('a') })).toMatchObject({ code: 'unavailable' });
+      expect(handle).not.toHaveBeenCalled();
+    });
   });
 
   test('K4 the same key under another operation is another intent', async () => {

@@ -1,12 +1,16 @@
 import { headers } from 'next/headers.js';
 import { connection } from 'next/server.js';
 import { ConfigurationError } from '../core/errors.ts';
+import { issuedText } from '../core/issued-key.ts';
 import type { Operation } from '../engine/operation.ts';
 
 /**
  * A fresh key for a form, minted and signed for the person who asks for the page. Makes the page dynamic: a page that is
  * rendered once for everybody would give everybody the same key. Where a page cannot be dynamic, the build fails:
  * by Next's own error inside `use cache` and `unstable_cache`, by a ConfigurationError under `force-static`.
+ *
+ * @returns the key; of an operation with `volatile` with those names behind it, for the form. Send it in a form's field or to the
+ *   action. For a header of your own take `operation.mintKey()`
  */
 export async function issueKey<Input, Result, Reason extends string>(
   operation: Operation<Input, Result, Reason>,
@@ -14,7 +18,7 @@ export async function issueKey<Input, Result, Reason extends string>(
   await connection();
   await refuseForceStatic(operation.name);
   const key = await operation.mintKey();
-  if (key !== null) return key;
+  if (key !== null) return issuedText(key, operation.volatile);
   throw new ConfigurationError(`Nobody acts here, so there is nobody to issue a key of ${operation.name} to.`, {
     existing: 'scope() returned null',
     expected: 'a principal; send people who are not signed in elsewhere before the form is rendered',

@@ -3,6 +3,7 @@ import { forbidden, notFound, redirect, unauthorized } from 'next/navigation.js'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { issuedText } from '../core/issued-key.ts';
 import { redirectOf } from '../core/redirect.ts';
 import type { HandlerContext, OperationOptions, Options, PhasesContext, Refusal } from '../index.ts';
 import {
@@ -79,6 +80,44 @@ test('a Decimal is one for onSettled and redirectTo, and text for the browser, w
   }
   for (const data of heard) expect((data as { price: unknown }).price).toBeInstanceOf(Decimal);
   expect(heard).toHaveLength(2);
+});
+
+describe('F1 fields that change by themselves', () => {
+  const volatile = { volatile: ['stamp'] };
+  /** As a form without the hook sends it: its field has all that `issueKey` has given. */
+  async function issued() {
+    const made = op(({ input }) => input, { secret: [SECRET] }, volatile);
+    const key = (await made.mintKey()) as string;
+    return { ...made, key, text: issuedText(key, made.volatile) };
+  }
+
+  test('another captcha token and another stamp are the same submit, whose handler got both', async () => {
+    const { action, handle, key, text } = await issued();
+    const [submit, sent] = [action(), { sku: 'tea', 'stamp.at': '1', 'cf-turnstile-response': 'a' }];
+    const data = { sku: 'tea', stamp: { at: '1' }, 'cf-turnstile-response': 'a' };
+    expect(await submit(null, formOf(text, sent))).toMatchObject({ ok: true, key, data });
+    for (const form of [{ ...sent, 'stamp.at': '2', 'cf-turnstile-response': 'b' }, { sku: 'tea' }]) {
+      expect(await submit(null, formOf(key, form))).toMatchObject({ ok: true, replayed: true, key, data });
+    }
+    expect(await submit(null, formOf(key, { ...sent, sku: 'mug' }))).toMatchObject({ code: 'payload_mismatch' });
+    expect(handle).toHaveBeenCalledTimes(1);
+    expect(await left(key)).toEqual(ONCE);
+  });
+
+  test('values from code, too; the next key has no names behind it', async () => {
+    const { action, key, text } = await issued();
+    const [submit, sent] = [action(), { sku: 'tea', stamp: 1, csrfToken: 'a' }];
+    const first = await submit(sent, { key: text });
+    expect(first).toMatchObject({ ok: true, replayed: false, key, nextKey: expect.stringMatching(/^[\w.-]+$/) });
+    const second = await submit({ ...sent, stamp: 2, csrfToken: 'b' }, { key });
+    expect(second).toMatchObject({ ok: true, replayed: true });
+    expect(await left(key)).toEqual(ONCE);
+  });
+
+  test('K1 a text with a space that was not issued is no key', async () => {
+    const { action } = op(undefined, {}, { ...volatile, acceptKeys: 'any' });
+    expect(await action()(null, formOf('order 1'))).toMatchObject({ code: 'key_malformed' });
+  });
 });
 
 describe('the input of a form', () => {

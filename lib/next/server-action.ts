@@ -2,6 +2,7 @@ import { headers } from 'next/headers.js';
 import { redirect } from 'next/navigation.js';
 import { copyOf, type DecimalLike, isDecimal, isPlainObject } from '../core/data.ts';
 import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
+import { keyOfIssued } from '../core/issued-key.ts';
 import { assertKnownOptions, type OptionNames, returned } from '../core/options.ts';
 import { MISMATCH_MESSAGES, type Outcome, type Refusal } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
@@ -118,7 +119,7 @@ function readActionCall(args: readonly unknown[]): ExecuteRequest {
     const bound = isPreviousState(before.at(-1)) ? before.slice(0, -1) : before;
     const key = last.get(KEY_FIELD);
     return {
-      key: typeof key === 'string' ? key : undefined,
+      key: typeof key === 'string' ? keyOfIssued(key) : undefined,
       payload: last,
       context: bound,
       attempt: attemptOf(last.get(ATTEMPT_FIELD)),
@@ -127,7 +128,8 @@ function readActionCall(args: readonly unknown[]): ExecuteRequest {
   const { key, attempt } = (
     args.length > 1 && typeof last === 'object' && last !== null ? last : {}
   ) as Partial<KeyedCall>;
-  return { key, attempt: attemptOf(attempt), payload: args.at(-2), context: args.slice(0, -2) };
+  const read = typeof key === 'string' ? keyOfIssued(key) : key;
+  return { key: read, attempt: attemptOf(attempt), payload: args.at(-2), context: args.slice(0, -2) };
 }
 
 /**

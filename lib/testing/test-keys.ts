@@ -10,6 +10,7 @@ import {
   refuse,
 } from '../core/outcome.ts';
 import { isControlFlow, redirectOf } from '../core/redirect.ts';
+import { isVolatile } from '../core/volatile.ts';
 
 /** One attempt, as it has reached the server. */
 export interface Arrival {
@@ -51,11 +52,12 @@ interface Row<R> {
 interface Settings<R> {
   name: string;
   run: (arrival: Arrival) => R | Refusal | Promise<R | Refusal>;
+  volatile: readonly string[];
   retryAfterMs: number;
 }
 
 /** The rows of one operation in memory, and the rules that decide by them: those of the engine (contract O, S). */
-export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
+export function createTestKeys<R>({ name, run, volatile, retryAfterMs }: Settings<R>) {
   const rows = new Map<string, Row<R>>();
   const expired = new Set<string>();
   const effects: TestEffect<R>[] = [];
@@ -64,7 +66,7 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
   async function submit(arrival: Arrival, claimed: () => Promise<void>): Promise<Outcome<R>> {
     const { key } = arrival;
     const keys = { key, nextKey: mintTestKey() };
-    const fingerprint = await testFingerprint(arrival.form);
+    const fingerprint = await testFingerprint(arrival.form, volatile);
     const row = rows.get(key);
     if (row) return decide(row, fingerprint, keys);
     if (expired.has(key)) return refuse('key_expired', keys);
@@ -136,8 +138,9 @@ export function createTestKeys<R>({ name, run, retryAfterMs }: Settings<R>) {
 }
 
 /** Equal for forms that mean the same, as F1 has it: values in order per name, names sorted, files by content. */
-async function testFingerprint(form: FormData): Promise<string> {
-  const sent = [...form].filter(([name]) => !isInternalField(name)).sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
+async function testFingerprint(form: FormData, volatile: readonly string[]): Promise<string> {
+  const counted = [...form].filter(([name]) => !isInternalField(name) && !isVolatile(name, volatile));
+  const sent = counted.sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
   const fields = sent.map(async ([name, value]) => {
     if (typeof value === 'string') return [name, value.replaceAll(/\r\n?/g, '\n')];
     return [name, value.name, value.type, ...new Uint8Array(await value.arrayBuffer())];

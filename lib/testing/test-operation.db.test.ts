@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { keyOfIssued } from '../core/issued-key.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { effects, freshKey, gate, kit, effect as writeEffect } from '../integration/kit.fixture.ts';
 import { serverAction, statusRoute } from '../next/index.ts';
@@ -46,7 +47,7 @@ function realSide(): Side {
   const attempts = new Map<string, number>();
   let held: Record<'reached' | 'end', ReturnType<typeof gate<void>>> | undefined;
   const operation = kit(database.client, { waitMs: 0 })
-    .operation({ name: 'checkout', schema })
+    .operation({ name: 'checkout', schema, volatile: ['stamp'] })
     .handler(async ({ input: { note }, key, tx, fail }): Promise<unknown> => {
       attempts.set(key, (attempts.get(key) ?? 0) + 1);
       await writeEffect(tx, key);
@@ -83,6 +84,7 @@ function testSide(): Side {
   const attempts = new Map<string, number>();
   const orders = testOperation<unknown>('checkout', {
     retryAfterMs: 1000,
+    volatile: ['stamp'],
     run(form, { key }) {
       const note = form.get('note');
       if (note === 'refuse') {
@@ -104,7 +106,7 @@ function testSide(): Side {
     },
     hold: () => orders.hold(),
     oldKey() {
-      const key = orders.issueKey();
+      const key = keyOfIssued(orders.issueKey());
       orders.expire(key);
       return key;
     },
@@ -182,6 +184,18 @@ describe('the test operation says what a server says', () => {
       await count(key);
     });
     expect(said.map((one) => Object.values(one as object)[0])).toEqual([true, true, false, 200, 409, 1]);
+  });
+
+  test('of fields that change by themselves, under a key with names behind it', async () => {
+    const said = await both(async ({ submit, count }) => {
+      const key = mintTestKey();
+      await submit(`${key} stamp`, { note: 'a', 'stamp.at': '1', _csrf: 'a' });
+      await submit(key, { note: 'a', 'stamp.at': '2', _csrf: 'b' }, 2);
+      await submit(key, { note: 'other', 'stamp.at': '2' });
+      await submit('a key', { note: 'a' });
+      await count(key);
+    });
+    expect(said.map((one) => Object.values(one as object)[0])).toEqual([true, true, false, false, 1]);
   });
 
   test('of a stored refusal, which also keeps the key', () =>

@@ -1,5 +1,6 @@
 import type { Code } from '../core/codes.ts';
 import { ATTEMPT_FIELD, formInput, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
+import { issuedText, keyOfIssued } from '../core/issued-key.ts';
 import { executedBy, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { isKey } from '../core/scope.ts';
 import {
@@ -18,6 +19,8 @@ export interface TestOperationOptions<R> {
    * refusals leave the key usable, and so does an error. A `redirect()` of Next's is a success.
    */
   run: (form: FormData, call: { key: string; attempt: number }) => R | Refusal | Promise<R | Refusal>;
+  /** As of the operation. */
+  volatile?: readonly string[];
   /** The wait that a key asks for while it is still running, in milliseconds. Default 20: tests are in a hurry. */
   retryAfterMs?: number;
 }
@@ -84,8 +87,11 @@ export interface TestOperation<R> {
  * expect(orders.effects).toHaveLength(1);
  * ```
  */
-export function testOperation<R>(name: string, { run, retryAfterMs = 20 }: TestOperationOptions<R>): TestOperation<R> {
-  const keys = createTestKeys<R>({ name, retryAfterMs, run: ({ form, ...call }) => run(form, call) });
+export function testOperation<R>(
+  name: string,
+  { run, volatile = [], retryAfterMs = 20 }: TestOperationOptions<R>,
+): TestOperation<R> {
+  const keys = createTestKeys<R>({ name, volatile, retryAfterMs, run: ({ form, ...call }) => run(form, call) });
   const attempts: Arrival[] = [];
   const questions: { method: 'GET' | 'DELETE'; key: string }[] = [];
   const faults: Fault[] = [];
@@ -96,7 +102,7 @@ export function testOperation<R>(name: string, { run, retryAfterMs = 20 }: TestO
     const sent =
       second instanceof FormData ? { form: copyForm(second) } : { form: formOf(first, second), values: first };
     const { form } = sent;
-    const key = String(form.get(KEY_FIELD) ?? '');
+    const key = keyOfIssued(String(form.get(KEY_FIELD) ?? ''));
     const arrival = { key, attempt: Number(form.get(ATTEMPT_FIELD) ?? 1), ...sent };
     attempts.push(arrival);
     if (isDown) throw disconnected();
@@ -127,7 +133,7 @@ export function testOperation<R>(name: string, { run, retryAfterMs = 20 }: TestO
     name,
     action,
     attempts,
-    issueKey: mintTestKey,
+    issueKey: () => issuedText(mintTestKey(), volatile),
     loseRequest: (times) => next(lostRequest, times),
     loseAnswer: (times) => next(lostAnswer, times),
     refuseNext: (code, details, times) => next(refusal(code, details), times),
