@@ -125,6 +125,17 @@ describe('F2 fingerprint', () => {
       expect(told(stored, withToken('b'), one, other, otherWithToken)).toEqual([same, same, different, different]);
     });
 
+    test('F1 with and without them a fingerprint that is known is not made anew', () => {
+      for (const [row, sent] of [
+        [one, withToken('a')],
+        [withToken('a'), one],
+      ] as const) {
+        const known = { ...fingerprint(sent, 'acme', old), hash: new Uint8Array(16) };
+        const stored = { ...fingerprint(row, 'acme', old), hash: new Uint8Array(16) };
+        expect(matchFingerprint(stored, { ...sent, fingerprint: known }, 'acme', old)).toBe('same');
+      }
+    });
+
     test('F1 may be missing at first, and come with a retry', () => {
       const stored = fingerprint(one, 'acme', old);
       expect(stored.version).toBe(FINGERPRINT_VERSION);

@@ -509,6 +509,27 @@ describe('the key', () => {
       }
     });
 
+    test('a token that changes by itself makes no difference to that, whichever request brings it', async () => {
+      for (const [method, other] of [
+        ['POST', 'DELETE'],
+        ['DELETE', 'POST'],
+        ['PATCH', 'DELETE'],
+      ] as const) {
+        const bodies = ['a', 'b', undefined].map((_csrf) => ({ sku: 'mug', _csrf }));
+        for (const first of bodies) {
+          const key = freshKey();
+          expect(await ask(route({ guardDelete: true }), { key, method, body: first })).toBe('stored');
+          for (const body of bodies) {
+            const handler = route({ guardDelete: true });
+            expect(await ask(handler, { key, method, body })).toBe('replayed');
+            expect(await ask(handler, { key, method: other, body })).toBe('payload_mismatch');
+            expect(await ask(handler, { key, method, body: { ...body, sku: 'tea' } })).toBe('payload_mismatch');
+          }
+          expectCounted(await effects(database.client, key)).toBe(1);
+        }
+      }
+    });
+
     const whole =
       '[{"kind":1,"data":2,"response":4},"data",{"id":3},"o1",{"status":5,"headers":6,"body":7},200,[],"{\\"id\\":\\"o1\\"}"]';
     test.each([
