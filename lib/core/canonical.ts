@@ -18,17 +18,15 @@ const MAX_CHARACTERS = MAX_BODY_BYTES;
 /** JSON that is known to have one meaning. */
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** The canonical texts of what a client sent: equal texts are the same payload. */
-export interface CanonicalTexts {
-  /** Without the fields that change by themselves. */
-  readonly text: string;
-  /** With all but an operation's own, where it has such fields: what older versions of the fingerprint count. */
-  readonly whole?: string;
-}
+/**
+ * The canonical texts of what a client sent, equal for the same payload: without the fields that change by themselves; and, where it
+ * has such fields, with all but the operation's own, which is what older versions of the fingerprint count.
+ */
+export type CanonicalTexts = readonly [lasting: string, whole?: string];
 
 /** The canonical text of all that was sent. Throws as `canonicalTexts` does. */
 export function canonicalText(payload: unknown): Awaitable<string> {
-  return proceed(canonicalTexts(payload), ({ text, whole = text }) => whole);
+  return proceed(canonicalTexts(payload), ([text, whole = text]) => whole);
 }
 
 /**
@@ -56,13 +54,11 @@ function canonicalJson(payload: unknown, volatile: readonly string[], maxValues:
       : payload;
   const budget: Budget = { values: maxValues, characters: MAX_CHARACTERS, files: new Map() };
   const json = toJson(kept, 0, budget);
-  const write = (value: Json) => `json:${serialize(value)}`;
-  const texts = () => {
-    if (!isObject) return { text: write(json) };
-    // A name that starts with $ is escaped here.
-    const isLasting = (name: string) => !isVolatile(name.replace(/^\$/, ''), volatile);
-    return textsOf(Object.entries(json as object), isLasting, (members) => write(Object.fromEntries(members)));
-  };
+  // A name that starts with $ is escaped in it.
+  const isLasting = (name: string) => !isVolatile(name.replace(/^\$/, ''), volatile);
+  const write = (members: Members) => `json:${serialize(Object.fromEntries(members))}`;
+  const texts = (): CanonicalTexts =>
+    isObject ? textsOf(Object.entries(json as object), isLasting, write) : [`json:${serialize(json)}`];
   return budget.files.size > 0 ? describeFiles(budget.files).then(texts) : texts();
 }
 
@@ -75,21 +71,15 @@ async function canonicalForm(form: FormData, volatile: readonly string[]): Promi
     byName.set(name, values);
   }
   const fields = [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
-  return textsOf(
-    fields,
-    (name) => !isVolatile(name, volatile),
-    (some) => `form:${serialize(some)}`,
-  );
+  const isLasting = (name: string) => !isVolatile(name, volatile);
+  return textsOf(fields, isLasting, (some) => `form:${serialize(some)}`);
 }
 
-function textsOf(
-  fields: [name: string, Json][],
-  isLasting: (name: string) => boolean,
-  write: (fields: [string, Json][]) => string,
-): CanonicalTexts {
-  const lasting = fields.filter(([name]) => isLasting(name));
-  const text = write(lasting);
-  return lasting.length === fields.length ? { text } : { text, whole: write(fields) };
+type Members = [name: string, Json][];
+
+function textsOf(all: Members, isLasting: (name: string) => boolean, write: (some: Members) => string): CanonicalTexts {
+  const lasting = all.filter(([name]) => isLasting(name));
+  return lasting.length === all.length ? [write(all)] : [write(lasting), write(all)];
 }
 
 /** A native submit sends CRLF, a hydrated one LF, for the same text in the same field. */

@@ -7,8 +7,10 @@ const NEW = 'n'.repeat(32);
 const old = readSecrets([OLD]);
 const rotated = readSecrets([NEW, OLD]);
 const none = readSecrets([]);
-const one = { canonical: { text: 'json:1' } };
-const other = { canonical: { text: 'json:2' } };
+type Sent = Parameters<typeof fingerprint>[0];
+
+const one: Sent = { canonical: ['json:1'] };
+const other: Sent = { canonical: ['json:2'] };
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 describe('F2 fingerprint', () => {
@@ -81,11 +83,10 @@ describe('F2 fingerprint', () => {
     });
 
     test('F1 with a field that changes by itself, as it was sent or without it', () => {
-      const signedAs = (canonical: { text: string; whole: string }) =>
-        matchFingerprint(signed, { canonical }, 'acme', old);
-      expect(signedAs({ text: 'json:0', whole: 'json:1' })).toBe('same');
-      expect(signedAs({ text: 'json:1', whole: 'json:1 a' })).toBe('same');
-      expect(signedAs({ text: 'json:0', whole: 'json:2' })).toBe('different');
+      const signedAs = (canonical: [string, string]) => matchFingerprint(signed, { canonical }, 'acme', old);
+      expect(signedAs(['json:0', 'json:1'])).toBe('same');
+      expect(signedAs(['json:1', 'json:1 a'])).toBe('same');
+      expect(signedAs(['json:0', 'json:2'])).toBe('different');
     });
 
     test('F2 by all of its bytes, not by those alone that are kept today', () => {
@@ -106,9 +107,9 @@ describe('F2 fingerprint', () => {
 
   describe('F1 fields that change by themselves', () => {
     /** The payload of `one` with such a field in it, and another value of it in each try. */
-    const withToken = (token: string) => ({ canonical: { text: 'json:1', whole: `json:1 ${token}` } });
-    const otherWithToken = { canonical: { text: 'json:2', whole: 'json:2 a' } };
-    const told = (stored: Fingerprint, ...sent: Parameters<typeof fingerprint>[0][]) =>
+    const withToken = (token: string): Sent => ({ canonical: ['json:1', `json:1 ${token}`] });
+    const otherWithToken: Sent = { canonical: ['json:2', 'json:2 a'] };
+    const told = (stored: Fingerprint, ...sent: Sent[]) =>
       sent.map((each) => [
         matchFingerprint(stored, each, 'acme', old),
         matchFingerprint(stored, { ...each, fingerprint: fingerprint(each, 'acme', old) }, 'acme', old),
@@ -144,8 +145,8 @@ describe('F2 fingerprint', () => {
 
     test.each([2, 3])('F1 count in a row of version %d, which may have been written with them', (version) => {
       const method = version === 3 ? 'PATCH' : undefined;
-      const sent = (it: { canonical: object }) => ({ ...it, method }) as Parameters<typeof fingerprint>[0];
-      const older = fingerprint(sent({ canonical: { text: 'json:1 a' } }), 'acme', old);
+      const sent = (it: Sent) => ({ ...it, method });
+      const older = fingerprint(sent({ canonical: ['json:1 a'] }), 'acme', old);
       expect(older.version).toBe(version);
       expect(told(older, ...[withToken('a'), withToken('b'), one, otherWithToken].map(sent))).toEqual([
         same,

@@ -5,26 +5,16 @@ import { deriveKey, hmacUnder, readingSecret, type Secret, type Secrets, writing
 /** The version of the canonical form, and of the way it is hashed and stored. Rows remember theirs. */
 export const FINGERPRINT_VERSION = 2;
 
-interface Version {
-  /**
-   * How many bytes of the HMAC it keeps. 16 are 128 bits, which nobody finds another payload for: half of the hash, the
-   * least that RFC 2104 would have kept.
-   */
-  bytes: number;
-  /** The method counts: that of a route's request that is no POST. */
-  hasMethod?: boolean;
-  /** The payload has fields that change by themselves, and they do not count. */
-  isLasting?: boolean;
-}
-
-/** The later ones are for what they are about alone, so that no fingerprint changes that an older kit would compare. */
-const VERSIONS: Readonly<Record<number, Version>> = {
-  1: { bytes: 32 },
-  [FINGERPRINT_VERSION]: { bytes: 16 },
-  3: { bytes: 16, hasMethod: true },
-  4: { bytes: 16, isLasting: true },
-  5: { bytes: 16, hasMethod: true, isLasting: true },
-};
+/**
+ * How many bytes of the HMAC each version keeps. 16 are 128 bits, which nobody finds another payload for: half of the
+ * hash, the least that RFC 2104 would have kept. The later ones are for what they are about alone, so that no fingerprint changes
+ * that an older kit would compare.
+ */
+const BYTES: Readonly<Record<number, number>> = { 1: 32, [FINGERPRINT_VERSION]: 16, 3: 16, 4: 16, 5: 16 };
+/** The versions in which the method counts: that of a route's request that is no POST. */
+const METHOD_VERSIONS = [3, 5];
+/** The versions of payloads that have fields which change by themselves. They are left out. */
+const LASTING_VERSIONS = [4, 5];
 
 /** A keyed hash of a canonical payload, with what is needed to compute it again. */
 export interface Fingerprint {
@@ -46,16 +36,16 @@ interface Sent {
  * HMAC-SHA-256 under a key of the tenant's own, so that a stored fingerprint cannot be probed with guessed payloads
  * and says nothing across tenants (F2).
  */
-export function fingerprint({ canonical, method }: Sent, tenant: string, secrets: Secrets): Fingerprint {
+export function fingerprint({ canonical: [text, whole], method }: Sent, tenant: string, secrets: Secrets): Fingerprint {
   const { name, value } = writingSecret(secrets);
   const hasMethod = method !== undefined && method !== 'POST';
-  const version = FINGERPRINT_VERSION + (hasMethod ? 1 : 0) + (canonical.whole === undefined ? 0 : 2);
-  return { hash: hash(canonical.text, method, { version, tenant, secret: value }), version, secretId: name };
+  const version = FINGERPRINT_VERSION + (hasMethod ? 1 : 0) + (whole === undefined ? 0 : 2);
+  return { hash: hash(text, method, { version, tenant, secret: value }), version, secretId: name };
 }
 
 /** Tells whether a fingerprint counts the method of a request. */
 export function countsMethod({ version }: Fingerprint): boolean {
-  return VERSIONS[version]?.hasMethod === true;
+  return METHOD_VERSIONS.includes(version);
 }
 
 /**
@@ -71,19 +61,17 @@ export function matchFingerprint(
   secrets: Secrets,
 ): 'same' | 'different' | 'unreadable' {
   const value = readingSecret(secrets, stored.secretId);
-  const how = VERSIONS[stored.version];
-  if (value === undefined || !how) return 'unreadable';
+  const { version } = stored;
+  if (value === undefined || !(version in BYTES)) return 'unreadable';
   const { canonical, method, fingerprint: own } = sent;
-  const hashOf = (text: string) => hash(text, method, { version: stored.version, tenant, secret: value });
-  const isLikeOwn = own?.secretId === stored.secretId && isAlike(VERSIONS[own.version], how);
-  if (isSameHash(isLikeOwn ? own.hash : hashOf(canonical.text), stored.hash)) return 'same';
-  if (how.isLasting || canonical.whole === undefined) return 'different';
-  return isSameHash(hashOf(canonical.whole), stored.hash) ? 'same' : 'different';
-}
-
-/** Tells whether two versions make the same hash of one text. */
-function isAlike(one: Version | undefined, other: Version): boolean {
-  return one?.bytes === other.bytes && one.hasMethod === other.hasMethod;
+  const [text, whole] = canonical;
+  // Of another version, too, where it makes the same hash of one text.
+  const isAlike = own && BYTES[own.version] === BYTES[version] && countsMethod(own) === countsMethod(stored);
+  const known = isAlike && own.secretId === stored.secretId ? own.hash : undefined;
+  const hashOf = (it: string) => hash(it, method, { version, tenant, secret: value });
+  if (isSameHash(known ?? hashOf(text), stored.hash)) return 'same';
+  if (whole === undefined || LASTING_VERSIONS.includes(version)) return 'different';
+  return isSameHash(hashOf(whole), stored.hash) ? 'same' : 'different';
 }
 
 /** Compares in constant time: how long it takes must not tell what the difference is. */
@@ -91,10 +79,9 @@ export function isSameHash(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-function hash(text: string, method: string | undefined, under: { version: number; tenant: string; secret: string }) {
-  const { bytes, hasMethod } = VERSIONS[under.version] as Version;
-  const counted = hasMethod ? `${text}\n${method}` : text;
-  return hmacOf(under.secret, under.tenant)(Buffer.from(counted)).subarray(0, bytes);
+function hash(text: string, method: string | undefined, by: { version: number; tenant: string; secret: string }) {
+  const counted = METHOD_VERSIONS.includes(by.version) ? `${text}\n${method}` : text;
+  return hmacOf(by.secret, by.tenant)(Buffer.from(counted)).subarray(0, BYTES[by.version]);
 }
 
 /** Deriving a tenant's key costs more than using it, so those of the tenants last seen are kept, by secret. */

@@ -129,13 +129,9 @@ function canonicalOf(
     const { context } = whole;
     if (!context?.length) return { whole, canonical };
     // No text holds a line break of its own: JSON writes it as \n.
-    return proceed(canonicalText(context), (more) => ({ whole, canonical: withContext(canonical, more) }));
+    const bound = (more: string) => canonical.map((text) => `${text}\n${more}`) as [string, string?];
+    return proceed(canonicalText(context), (more) => ({ whole, canonical: bound(more) }));
   });
-}
-
-function withContext({ text, whole }: CanonicalTexts, context: string): CanonicalTexts {
-  const bound = `${text}\n${context}`;
-  return whole === undefined ? { text: bound } : { text: bound, whole: `${whole}\n${context}` };
 }
 
 function badPayload(error: unknown): BadPayloadError {

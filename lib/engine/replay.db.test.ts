@@ -206,7 +206,7 @@ describe('payload_mismatch', () => {
       const key = freshKey();
       await op().execute({ key, payload: sent('a') });
       const secrets = readSecrets([]);
-      const canonical = { text: await canonicalText(sent('a')) };
+      const canonical = [await canonicalText(sent('a'))] as const;
       const { hash, version, secretId } = fingerprint({ canonical }, ANN.tenant, secrets);
       const sql =
         'UPDATE idempotency_keys SET fingerprint = $2, fingerprint_version = $3, secret_id = $4 WHERE key = $1';
