@@ -66,20 +66,16 @@ function withinLimit(text: string, what: string): string {
 
 /** @throws ResultUnreadableError when the text is not a stored answer, or was erased */
 export function decodeAnswer(text: string | null): Answer {
-  if (text === null) {
-    throw new ResultUnreadableError('result_unreadable', 'The stored answer was erased.', {
-      expected: 'a stored answer',
-    });
-  }
+  const expected = 'a stored answer';
+  if (text === null)
+    throw new ResultUnreadableError('result_unreadable', 'The stored answer was erased.', { expected });
   try {
     return text.startsWith(RESULT)
       ? { kind: 'data', data: parseValue(text.slice(RESULT.length)) }
       : (parseValue(text) as Answer);
   } catch {
     // Without the parser's error: it quotes what it could not read.
-    throw new ResultUnreadableError('result_unreadable', 'The stored answer cannot be parsed.', {
-      existing: `${text.length} characters that are none`,
-      expected: 'a stored answer',
-    });
+    const facts = { existing: `${text.length} characters that are none`, expected };
+    throw new ResultUnreadableError('result_unreadable', 'The stored answer cannot be parsed.', facts);
   }
 }

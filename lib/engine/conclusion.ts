@@ -34,14 +34,11 @@ import { isOfOtherKey, isTheirs } from './thing.ts';
 export function answerOwn<Tx, T>(call: Call<Tx>, ended: FlightResult): Awaitable<Run<T>> {
   if (ended.kind !== 'committed') return answerFrom<Tx, T>(call, ended);
   const { row, afterCommit = [] } = ended;
-  if (afterCommit.length === 0) return presentOwn(call, row);
-  return runAll(afterCommit, call).then(() => presentOwn(call, row));
-}
-
-function presentOwn<Tx, T>(call: Call<Tx>, row: KeyRow): Run<T> {
-  // Decoded from the row, not taken from the handler: the first answer is the replayed one, to the letter (R1).
-  const run = presentAnswer<T>(decodeAnswer(row.result), { replayed: false, ...keysOf(call) });
-  return { ...run, expiresAt: row.expiresAt, row, isOwn: true };
+  return proceed(afterCommit.length > 0 ? runAll(afterCommit, call) : undefined, () => {
+    // Decoded from the row, not taken from the handler: the first answer is the replayed one, to the letter (R1).
+    const run = presentAnswer<T>(decodeAnswer(row.result), { replayed: false, ...keysOf(call) });
+    return { ...run, expiresAt: row.expiresAt, row, isOwn: true };
+  });
 }
 
 /** The outcome of an execution that gave this call no answer of its own. */
@@ -128,16 +125,11 @@ function tellRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
   const verdict = comparePayload(row, call, call.engine.config.secrets);
   if (verdict === 'different') return isOwn ? recordMismatch(row, call) : refuseAlreadyDone(row, call);
   if (verdict === 'unreadable') return { outcome: refuseUnreadable(keysOf(call)), row };
-  const run = replayFor<Tx, T>(row, call);
-  if (!isOwn) run.outcome.key = call.id.key;
-  return Object.assign(run, { row });
-}
-
-function replayFor<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> {
   const asResponse = call.request.response !== undefined;
   const run = replayRow<T>(row, call.definition, { nextKey: call.nextKey, asResponse });
   if (run.thrown) call.engine.config.onError(run.thrown, { ...pointOf(call), during: 'replay' });
-  return run;
+  if (!isOwn) run.outcome.key = call.id.key;
+  return Object.assign(run, { row });
 }
 
 /** The rows of which this process has recorded it: all that joined one flight are given the same one. */

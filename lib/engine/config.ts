@@ -151,14 +151,10 @@ const MIN_LEASE_MS = 300;
 export function readConfig(options: Options): Config {
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + HOUR_MS, 'retention');
-  assertSetUp(
-    retentionMs >= windowMs + MARGIN_MS,
-    'Rows would be deleted while their keys may still be used. Raise the retention.',
-    {
-      existing: `window ${windowMs} ms, retention ${retentionMs} ms`,
-      expected: 'a retention of at least the window plus 15 min',
-    },
-  );
+  const tooShort = 'Rows would be deleted while their keys may still be used. Raise the retention.';
+  const existing = `window ${windowMs} ms, retention ${retentionMs} ms`;
+  const expected = 'a retention of at least the window plus 15 min';
+  assertSetUp(retentionMs >= windowMs + MARGIN_MS, tooShort, { existing, expected });
   const secrets = readSecrets(secretsIn(options.secret));
   for (const { value } of secrets.all) {
     assertStrong(SECRET_OPTION, value);
@@ -219,19 +215,15 @@ export function assertSecret(secrets: Secrets): void {
 }
 
 function atLeast(least: number, value: number, name: string): number {
-  if (Number.isFinite(value) && value >= least) return value;
-  throw new ConfigurationError(`${name} cannot be used.`, {
-    existing: value,
-    expected: `a number of at least ${least}`,
-  });
+  const expected = `a number of at least ${least}`;
+  assertSetUp(Number.isFinite(value) && value >= least, `${name} cannot be used.`, { existing: value, expected });
+  return value;
 }
 
 function pagesAt(address: string | undefined): string | undefined {
   if (address === undefined || /^(https?:\/\/[^/]|\/(?!\/))/.test(address)) return address?.replace(/\/+$/, '');
-  throw new ConfigurationError('errorPages is no address.', {
-    existing: address,
-    expected: 'a path that begins with /, or an URL of http or https',
-  });
+  const expected = 'a path that begins with /, or an URL of http or https';
+  throw new ConfigurationError('errorPages is no address.', { existing: address, expected });
 }
 
 function scopeOf(scope: Options['scope']): Config['scope'] {

@@ -57,11 +57,8 @@ async function outcomeOf<Tx, T>(
     call = isPromised(opened) ? await opened : opened;
     run = 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
   } catch (error) {
-    const { proof, keys } =
-      call && !('ok' in call)
-        ? { proof: call.proof, keys: keysOf(call) }
-        : { proof: proofOfCall(request), keys: undefined };
-    run = refusalFromError<T>(error, { engine, operation: name, request, proof, keys, during: 'checks' });
+    const known = call && !('ok' in call) ? { proof: call.proof, keys: keysOf(call) } : { proof: proofOfCall(request) };
+    run = refusalFromError<T>(error, { engine, operation: name, request, ...known, during: 'checks' });
   }
   return engine.tallies.count(name, withValues(run, definition, request));
 }
@@ -114,10 +111,8 @@ async function again<Tx, T>(call: Call<Tx>, definition: AtomicDefinition<Tx>, in
   const executed = executedBy('answer');
   // Which is no news of the first one.
   const isRolledBack = ['result_too_large', 'not_kept', 'already_exists'].includes(run.outcome.code);
-  return {
-    ...run,
-    outcome: isRolledBack ? refuse('result_unreadable', { executed, ...keysOf(call) }) : { ...run.outcome, executed },
-  };
+  const outcome = isRolledBack ? refuse('result_unreadable', { executed, ...keysOf(call) }) : run.outcome;
+  return { ...run, outcome: { ...outcome, executed } };
 }
 
 /**

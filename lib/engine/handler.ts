@@ -106,14 +106,9 @@ export function refusalAnswer(
   data?: unknown,
   { status = 422, message = ADVICE.failed.message }: { status?: number; message?: string | undefined } = {},
 ): RefusalAnswer {
-  assertSetUp(
-    reason !== 'marked_failed' && isRefusalStatus(status),
-    `The refusal ${reason} has a reason or a status that is none of a refusal's.`,
-    {
-      existing: status,
-      expected: "400 to 599, and a reason of your own: marked_failed is a person's word in the admin view",
-    },
-  );
+  const unfit = `The refusal ${reason} has a reason or a status that is none of a refusal's.`;
+  const expected = "400 to 599, and a reason of your own: marked_failed is a person's word in the admin view";
+  assertSetUp(reason !== 'marked_failed' && isRefusalStatus(status), unfit, { existing: status, expected });
   return { kind: 'refusal', reason, message, status, data };
 }
 
@@ -126,11 +121,9 @@ export const fail: Fail = (code, data, how) => {
 };
 
 export const defer: Defer = (reason, { status = 503, retryAfterMs = 1000, message } = {}) => {
-  assertSetUp(
-    Number.isFinite(retryAfterMs) && retryAfterMs >= 0,
-    `What is put off as ${reason} has no time to come again.`,
-    { existing: retryAfterMs, expected: 'retryAfterMs: milliseconds, 0 or more' },
-  );
+  const unfit = `What is put off as ${reason} has no time to come again.`;
+  const expected = 'retryAfterMs: milliseconds, 0 or more';
+  assertSetUp(Number.isFinite(retryAfterMs) && retryAfterMs >= 0, unfit, { existing: retryAfterMs, expected });
   const later = { retryAfterMs, message: message ?? ADVICE.deferred.message };
   throw new RefusedByHandler({ ...refusalAnswer(reason, undefined, { status, message }), later });
 };

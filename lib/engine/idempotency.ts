@@ -1,5 +1,5 @@
 import { type Batches, everyOne, untilNoneIsLeft } from '../core/batches.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { assertSetUp } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
@@ -7,7 +7,7 @@ import type { LostKeys } from '../store/lost-keys.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/metrics.ts';
 import { type Options, readConfig, type SetUp, setUpOf } from './config.ts';
-import { assertOperation, type Definition, type OperationOptions } from './definition.ts';
+import { assertOperation, type OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { type AskedKey, defineOperation, explainMissing, type Operation, type OperationBuilder } from './operation.ts';
 import { CircuitBreakers } from './phases/circuit-breakers.ts';
@@ -134,15 +134,13 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
     driving: new Map(),
     unlisted: { reported: new Set(), nextLookAt: 0 },
   };
+  const countOpen = () => store.countOpen(STUCK_AFTER_MS);
+  const nameOf = ({ name }: { name: string }) => name;
   return {
     completeDue: (how) => completeDue(engine, how),
     completeKey: (id) => completeKey(engine, id),
     recordEvidence: (tx, id, said, actor) => store.recordEvidence(tx, id, said, actor),
-    gauge: (operations = []) =>
-      gaugeKeys(
-        () => store.countOpen(STUCK_AFTER_MS),
-        operations.map(({ name }) => name),
-      ),
+    gauge: (operations = []) => gaugeKeys(countOpen, operations.map(nameOf)),
     reap: (how) => reap(engine, how),
     errorPages: config.errorPages,
     addressHeader: config.addressHeader,
@@ -157,21 +155,15 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
     operation: (operation) => {
       assertOperation(operation);
       const define = (work: object) =>
-        defineOperation<Tx, never, never>(engine, {
-          options: operation,
-          ...work,
-        } as unknown as Definition<Tx>) as never;
+        defineOperation<Tx, never, never>(engine, { options: operation, ...work } as never) as never;
       return { handler: (handler) => define({ handler }), phases: (phases) => define({ phases }) };
     },
   };
 }
 
 function given<Tx>(lostKeys: LostKeys<Tx> | undefined): LostKeys<Tx> {
-  if (lostKeys) return lostKeys;
-  throw new ConfigurationError('Nothing enters lost keys beside this store.', {
-    existing: 'none',
-    expected: '`lostKeys`',
-  });
+  assertSetUp(lostKeys, 'Nothing enters lost keys beside this store.', { existing: 'none', expected: '`lostKeys`' });
+  return lostKeys;
 }
 
 async function reap<Tx>({ store, config }: Engine<Tx>, how: Batches = {}): Promise<number> {

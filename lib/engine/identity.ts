@@ -61,8 +61,7 @@ function resolveFor(
   const nextKey = mintFor(config, operation, who);
   if (isRefused) return { ...given, nextKey };
   const key = given ? (sent as string) : mintFor(config, operation, who);
-  const accept = { secrets: config.secrets, acceptKeys };
-  const identity = identify(key, given ?? parseKey(key), operation, who, accept);
+  const identity = identify(key, given ?? parseKey(key), operation, who, { secrets: config.secrets, acceptKeys });
   return identity ? { id: identity.id, mintedAt: identity.mintedAt, nextKey, who } : refuse('key_invalid', { nextKey });
 }
 

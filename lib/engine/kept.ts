@@ -83,11 +83,9 @@ export function keptRefusal(ended: Extract<Ended, { kind: 'refusal' }>, rule: Ke
   const { later, ...refusal } = ended;
   const { reason, message, status, data } = refusal;
   const isPutOff = later !== undefined;
-  assertSetUp(
-    isPutOff || isFinal(status) || rule.onKept,
-    `The refusal ${reason} would be kept for good. Else write \`defer\`.`,
-    { existing: status, expected: '400 to 499, and none of 408, 423, 425, 429' },
-  );
+  const forGood = `The refusal ${reason} would be kept for good. Else write \`defer\`.`;
+  const expected = '400 to 499, and none of 408, 423, 425, 429';
+  assertSetUp(isPutOff || isFinal(status) || rule.onKept, forGood, { existing: status, expected });
   if (isKept({ ok: false, reason, status, data }, { status, isPutOff }, rule)) {
     return isFinal(status) ? refusal : { ...refusal, status: 422 };
   }

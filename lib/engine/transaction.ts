@@ -85,8 +85,7 @@ async function executeOnce<Tx>(execution: Execution<Tx>, capture: Capture, waitM
     return await completionOf(execution, tx, made);
   };
   const claim = claimOf(call, retentionMs, { ...execution, waitMs });
-  const ended = await store.execute(claim, run, howToExecute(execution, waitMs));
-  return resultOf(ended, made);
+  return resultOf(await store.execute(claim, run, howToExecute(execution, waitMs)), made);
 }
 
 /** Runs the handler again in place of a stored answer that this version cannot read (R3). A refusal changes nothing. */
@@ -99,14 +98,11 @@ export async function executeAgain<Tx>(execution: Execution<Tx>): Promise<Flight
     made = await runHandler(execution, tx, { capture, afterCommit: [] });
     const completion = await completionOf(execution, tx, made);
     if (completion.state === 'succeeded') return completion;
-    throw new ResultUnreadableError(
-      'result_unreadable',
-      'The stored answer cannot be read, and running again was refused.',
-    );
+    const words = 'The stored answer cannot be read, and running again was refused.';
+    throw new ResultUnreadableError('result_unreadable', words);
   };
   const claim = claimOf(execution.call, config.retentionMs, execution);
-  const ended = await store.rerun(claim, run, howToExecute(execution, 0));
-  return resultOf(ended, made);
+  return resultOf(await store.rerun(claim, run, howToExecute(execution, 0)), made);
 }
 
 function resultOf(ended: ExecutionResult, made: Made | undefined): FlightResult {

@@ -232,13 +232,7 @@ export interface AuditRecord extends KeyId {
 export type NewAuditRecord = Pick<AuditRecord, 'type' | 'actor'> & Partial<KeyId & Pick<AuditRecord, 'detail'>>;
 
 /** Which records a list shows. */
-export interface AuditFilter {
-  tenant?: string | undefined;
-  principal?: string | undefined;
-  operation?: string | undefined;
-  key?: string | undefined;
-  actor?: string | undefined;
-  type?: string | undefined;
+export interface AuditFilter extends Partial<Record<keyof KeyId | 'actor' | 'type', string | undefined>> {
   limit: number;
   offset: number;
 }

@@ -28,13 +28,9 @@ export async function atomic<Tx, R>(
       if (ended.data instanceof Response) {
         // Behind a foreign call a Response that says no would be no answer: the key goes on.
         if (ended.isThrown && running.journal.executed === false) throw unkeptResponse(ended.data);
-        throw new ConfigurationError(
-          `${name} has answered with a Response. Return it from the function, not from a step.`,
-          {
-            existing: ended.isThrown ? 'a thrown Response' : 'a Response',
-            expected: 'plain data, `fail` or `defer`',
-          },
-        );
+        const words = `${name} has answered with a Response. Return it from the function, not from a step.`;
+        const existing = ended.isThrown ? 'a thrown Response' : 'a Response';
+        throw new ConfigurationError(words, { existing, expected: 'plain data, `fail` or `defer`' });
       }
       result = encodeStep(`result of ${name}`, ended.data, version?.version);
       return { step: { name, position, kind: 'atomic', result } };

@@ -87,7 +87,7 @@ async function runFunction<Tx>(
   { phases, options }: PhasedDefinition<Tx>,
   asked: Pick<RunOptions, 'response' | 'method'>,
 ): Promise<FlightResult> {
-  const { transaction } = running;
+  const { transaction, signal } = running;
   const { id, input: sealed } = running.held;
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context, method } = decodeInput(text, options);
@@ -101,10 +101,11 @@ async function runFunction<Tx>(
     return await answerOf(ended, response, keepingOf(running));
   };
   transaction.keepOpen(); // the claim, for the function's first step
-  const answer = await inTime(running, work).catch((error) => {
+  // It ends with the run's time or lease, also when the function waits for something that takes no notice of them.
+  const answer = await untilAborted(signal, work).catch((error) => {
     // A refusal that ended the run is stored like one that the function threw.
     if (running.ending && 'refusal' in running.ending) return running.ending.refusal;
-    throw error;
+    throw signal.aborted && error === signal.reason ? abortErrorOf(signal) : error;
   });
   await transaction.ready();
   const { ending } = running;
@@ -126,13 +127,6 @@ async function runFunction<Tx>(
   if (end?.isOthers) return resultOf(end);
   await reach(running, 'after-finish');
   return end ? resultOf(end) : { kind: 'suspended', error: new Error('The key was settled without a row.') };
-}
-
-/** Ends with the run's time or lease, also when the function waits for something that takes no notice of them. */
-async function inTime<Tx, R>({ signal }: PhasesRun<Tx>, run: () => Promise<R>): Promise<R> {
-  return await untilAborted(signal, run).catch((error) => {
-    throw signal.aborted && error === signal.reason ? abortErrorOf(signal) : error;
-  });
 }
 
 /** `committed` is answered without a look at whose row it is and what was sent, so it is only what this run has settled. */

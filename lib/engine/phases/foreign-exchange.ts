@@ -206,12 +206,10 @@ export class ForeignExchange<Tx, A, R> {
     const difference = shapeDifference(upcast, own);
     if (!difference) return upcast;
     const { path, existing, expected } = difference;
-    throw new CodedError(
-      'phase_mismatch',
+    const words =
       `The stored arguments of ${name} have another shape than those that this code gives, at arguments${path}. ` +
-        'Raise its `version` and lead them up by `upcasts`, or bring the old code back.',
-      { existing, expected },
-    );
+      'Raise its `version` and lead them up by `upcasts`, or bring the old code back.';
+    throw new CodedError('phase_mismatch', words, { existing, expected });
   }
 }
 
@@ -251,11 +249,8 @@ function storableRefusal<Tx>(running: PhasesRun<Tx>, said: Exclude<ForeignVerdic
   } catch (error) {
     reportError(running, error);
     const short = typeof message === 'string' ? { message: message.slice(0, MAX_MESSAGE) } : {};
-    return refusalAnswer(
-      refuse.slice(0, MAX_MESSAGE),
-      undefined,
-      isRefusalStatus(status) ? { status, ...short } : short,
-    );
+    const told = isRefusalStatus(status) ? { status, ...short } : short;
+    return refusalAnswer(refuse.slice(0, MAX_MESSAGE), undefined, told);
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fullJitter } from '../../core/backoff.ts';
 import { CodedError, retryAfterOf } from '../../core/errors.ts';
-import { type Answered, isRemembered, type Move, nextMove, type Situation } from '../../core/foreign.ts';
+import { isRemembered, type Move, nextMove, type Situation } from '../../core/foreign.ts';
 import { executedBy } from '../../core/outcome.ts';
 import { isDoubtful, type Step } from '../../store/leases.ts';
 import { recordDelay } from '../../telemetry/metrics.ts';
@@ -21,19 +21,15 @@ const MAX_TRIES = 4;
 const SETTLE_MS = 60_000;
 
 /** What is known of a call, besides what its `ForeignExchange` tells; as `Situation` has it, where the names are the same. */
-interface CallState {
+interface CallState extends Pick<Situation, 'verdict' | 'mayBeDone' | 'mustLookUp' | 'answered'> {
   readonly stored: Step | undefined;
   /** When `stored` was read, in milliseconds of `performance.now()`: its ages count from there. */
   readonly readAt: number;
   readonly hasSent: boolean;
-  readonly mayBeDone: boolean;
   /** True if an executor before this run may have sent it. */
   readonly tookOver: boolean;
-  readonly verdict: Situation['verdict'];
   /** The answer of the last send that was final, for the whole intent. */
   readonly refusal: RefusalAnswer | undefined;
-  readonly mustLookUp: boolean;
-  readonly answered: Answered | undefined;
 }
 
 /** A move, and what is known behind it. */

@@ -47,17 +47,11 @@ export class Journal {
     if (typeof name !== 'string' || name === '' || name.length > 100) {
       throw new ConfigurationError('A step needs a name.', { existing: name, expected: '1 to 100 characters' });
     }
-    assertSetUp(
-      !this.#names.has(name),
-      `Two steps are called ${name}. Its stored result would be taken for the other's.`,
-      { existing: name, expected: 'a name of its own for each step' },
-    );
+    const twice = `Two steps are called ${name}. Its stored result would be taken for the other's.`;
+    assertSetUp(!this.#names.has(name), twice, { existing: name, expected: 'a name of its own for each step' });
     const stored = this.#stored.get(this.#names.size + 1);
     if (stored && (stored.name !== name || stored.kind !== kind)) {
-      throw new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {
-        existing: `${stored.kind} ${stored.name} as step ${stored.position}`,
-        expected: `${kind} ${name} as step ${this.#names.size + 1}`,
-      });
+      throw stepsChanged(stored, `${kind} ${name} as step ${this.#names.size + 1}`);
     }
     this.#names.add(name);
     if (stored) this.#unreached.delete(name);
@@ -124,20 +118,19 @@ export class Journal {
 
   /** @throws ConfigurationError where the function did not await a step: it would end the key with a call under way */
   assertAwaited(): void {
-    assertSetUp(
-      this.#open === undefined,
-      `The function ended while its step ${this.#open} was running. Await each step.`,
-      { existing: this.#open, expected: 'no open step' },
-    );
+    const stillOpen = `The function ended while its step ${this.#open} was running. Await each step.`;
+    assertSetUp(this.#open === undefined, stillOpen, { existing: this.#open, expected: 'no open step' });
   }
 
   /** @throws CodedError `phase_mismatch` where the function ended before it asked for every stored step */
   assertComplete(): void {
     const missed = [...this.#stored.values()].find(({ position }) => position > this.#names.size);
-    if (!missed) return;
-    throw new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {
-      existing: `${missed.kind} ${missed.name} as step ${missed.position}`,
-      expected: `an end after ${this.#names.size} steps`,
-    });
+    if (missed) throw stepsChanged(missed, `an end after ${this.#names.size} steps`);
   }
 }
+
+const stepsChanged = ({ kind, name, position }: Step, expected: string) =>
+  new CodedError('phase_mismatch', 'The steps of this operation have changed while the key was unfinished.', {
+    existing: `${kind} ${name} as step ${position}`,
+    expected,
+  });

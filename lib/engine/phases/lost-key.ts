@@ -147,9 +147,8 @@ async function runTrial<Tx>(here: NamedCall<Tx>, { input, isReceived, byHand }: 
 function enterTried<Tx>({ call, lostKeys }: NamedCall<Tx>, input: unknown, trial: Trial, events: readonly string[]) {
   const { engine, definition, id } = call;
   const answers = trial.calls.map(({ name, answer }) => `${name}: ${answer}`);
-  const detail: Record<string, string> = {
-    by: [...answers, ...events.map((event) => `event ${event}`)].join(', ').slice(0, 1000),
-  };
+  const by = [...answers, ...events.map((event) => `event ${event}`)].join(', ');
+  const detail = { by: by.slice(0, 1000) };
   return async (actor: string): Promise<EnteredKey> => {
     if (!definition.phases) {
       const record = (tx: Tx) => lostKeys.recordIn(tx, { ...id, type: 'reconciled', actor, detail });
@@ -160,8 +159,7 @@ function enterTried<Tx>({ call, lostKeys }: NamedCall<Tx>, input: unknown, trial
     const entered = await lostKeys.enterLost(lostKeyOf(call, is, { input }), { actor, detail });
     if (entered !== 'entered') return REFUSED_ENTRIES[entered];
     // From here on it is durable: whoever comes goes on behind what was found.
-    const state = await waitPatiently(completeKey(engine, id));
-    return { kind: 'entered', state };
+    return { kind: 'entered', state: await waitPatiently(completeKey(engine, id)) };
   };
 }
 

@@ -14,21 +14,16 @@ import { runHeld } from './executor.ts';
 import { openTransaction } from './open-transaction.ts';
 import { encodeInput } from './stored-input.ts';
 
-/** What a call of an operation in phases begins with. */
-interface PhasedCall extends Claiming {
-  input: unknown;
-  /** Called as soon as the key has a committed row that the call's payload fits, with the row's fingerprint. */
-  claimed: (of: Fingerprint | null) => void;
-}
-
 /**
  * Claims the key and runs the phases; or goes on with a key that its executor has left: this one, if the payload is the same,
  * or another of the caller's that holds the thing.
+ *
+ * `claimed`: called as soon as the key has a committed row that the call's payload fits, with the row's fingerprint
  */
 export async function executeInPhases<Tx>(
   call: Call<Tx>,
   definition: PhasedDefinition<Tx>,
-  { input, waitMs, thing, claimed }: PhasedCall,
+  { input, waitMs, thing, claimed }: Claiming & { input: unknown; claimed: (of: Fingerprint | null) => void },
 ): Promise<FlightResult> {
   const { engine, id, fingerprint, request, deadline } = call;
   const { config, slots } = engine;

@@ -37,8 +37,10 @@ type State<Tx> =
  * resolves: it is with the function's next step, at the latest when the event loop turns (ADR 37).
  */
 export class RunTransaction<Tx> {
-  #backgroundCommit: Promise<void> | undefined;
-  #hasFinishedPhase = false;
+  /** A COMMIT that no step has asked for, while it is under way and where it has failed: then the run goes on from the top. */
+  backgroundCommit: Promise<void> | undefined;
+  /** True if a phase of this run was committed. */
+  hasFinishedPhase = false;
   readonly #settings: RunSettings<Tx>;
   readonly #held: () => HeldKey;
   #claim: PendingClaim<Tx> | undefined;
@@ -61,25 +63,15 @@ export class RunTransaction<Tx> {
     return this.#state.name !== 'none' || this.#claim !== undefined;
   }
 
-  /** True if a phase of this run was committed. */
-  get hasFinishedPhase(): boolean {
-    return this.#hasFinishedPhase;
-  }
-
   /** True if the claim was rolled back for certain, with all that came behind it: nothing of the key is there. */
   get isClaimRolledBack(): boolean {
     return this.#claim !== undefined && this.#end === 'rolled_back';
   }
 
-  /** A COMMIT that no step has asked for, while it is under way and where it has failed: then the run goes on from the top. */
-  get backgroundCommit(): Promise<void> | undefined {
-    return this.#backgroundCommit;
-  }
-
   /** Called as a step begins, so that none runs beside a COMMIT. Rejects as `backgroundCommit` does. */
   async ready(): Promise<void> {
     this.#release();
-    if (this.#backgroundCommit) await this.#backgroundCommit;
+    if (this.backgroundCommit) await this.backgroundCommit;
   }
 
   /**
@@ -122,11 +114,11 @@ export class RunTransaction<Tx> {
     if (this.#state.name !== 'ready') return;
     const { open } = this.#state;
     const commit = () => {
-      this.#backgroundCommit = this.commit().then(() => {
-        this.#backgroundCommit = undefined;
+      this.backgroundCommit = this.commit().then(() => {
+        this.backgroundCommit = undefined;
       });
-      this.#backgroundCommit.catch(() => {}); // the function's next step finds it
-      return this.#backgroundCommit;
+      this.backgroundCommit.catch(() => {}); // the function's next step finds it
+      return this.backgroundCommit;
     };
     const turn = setImmediate(commit);
     const removePendingCommit = open.addPendingCommit?.(commit);
@@ -153,7 +145,7 @@ export class RunTransaction<Tx> {
 
   /** Ends what is open of a run that has failed: what is finished in it stays, a phase that runs does not. Throws as `commit`. */
   async abandon(error: unknown): Promise<void> {
-    await this.#backgroundCommit;
+    await this.backgroundCommit;
     if (this.#state.name !== 'in phase') return void (await this.commit());
     const { open } = this.#state;
     open.rollBack(error);
@@ -178,13 +170,10 @@ export class RunTransaction<Tx> {
   /** The transaction that a phase runs in from here on. Where none could be opened, why not. */
   async #openFor(joins: boolean): Promise<OpenTransaction<Tx> | Begun> {
     this.#release();
-    if (
-      this.#state.name === 'ready' &&
-      (joins || this.#state.open.write.steps.every(({ kind }) => kind === 'capture'))
-    ) {
-      const { open } = this.#state;
-      this.#state = { name: 'in phase', open };
-      return open;
+    const state = this.#state;
+    if (state.name === 'ready' && (joins || state.open.write.steps.every(({ kind }) => kind === 'capture'))) {
+      this.#state = { name: 'in phase', open: state.open };
+      return state.open;
     }
     await this.commit();
     this.#state = { name: 'opening' };
@@ -240,7 +229,7 @@ export class RunTransaction<Tx> {
     }
     for (const { kind, name: step } of open.write.steps) {
       if (kind === 'capture') continue;
-      this.#hasFinishedPhase = true;
+      this.hasFinishedPhase = true;
       await config.onPoint?.('after-commit', { operation: id.operation, key: id.key, step });
     }
     return ended;

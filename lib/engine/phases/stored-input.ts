@@ -29,18 +29,14 @@ export function encodeInput({ input, context, method }: StoredInput, { inputVers
 export function decodeInput(text: string, { inputVersion = 1, inputUpcasts = {} }: Versions): StoredInput {
   const { version, ...stored } = parseValue(text) as StoredInput & { version: number };
   if (version > inputVersion) {
-    throw new CodedError('unavailable', 'The input was stored by a newer version of this operation.', {
-      existing: version,
-      expected: `at most ${inputVersion}`,
-    });
+    const facts = { existing: version, expected: `at most ${inputVersion}` };
+    throw new CodedError('unavailable', 'The input was stored by a newer version of this operation.', facts);
   }
-  const input = upcastData(stored.input, { from: version, to: inputVersion, upcasts: inputUpcasts }, (from, thrown) =>
-    thrown
-      ? thrown.cause
-      : new ConfigurationError('An unfinished key has an older input, which no upcast leads to this version.', {
-          existing: from,
-          expected: `inputUpcasts[${from}], which leads to ${from + 1}`,
-        }),
-  );
+  const input = upcastData(stored.input, { from: version, to: inputVersion, upcasts: inputUpcasts }, (from, thrown) => {
+    if (thrown) return thrown.cause;
+    const words = 'An unfinished key has an older input, which no upcast leads to this version.';
+    const expected = `inputUpcasts[${from}], which leads to ${from + 1}`;
+    return new ConfigurationError(words, { existing: from, expected });
+  });
   return { ...stored, input };
 }

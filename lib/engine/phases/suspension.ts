@@ -90,17 +90,15 @@ export async function endUnknown<Tx>(
     await engine.store.recordEvent(held.id, { type: 'unknown', actor: 'executor', detail: { step } });
   }
   recordTransition(engine.config, held.id, { from: held.state, to: 'unknown', attempt: held.attempts });
-  if (failure) await tellFailure(running, step, failure);
+  if (failure) {
+    const { of, error } = failure;
+    const words = `The ${of} of ${step} has failed, and what became of it is not known.`;
+    // An error of the set-up is reported as it is.
+    reportError(running, isSetUpWrongly(error) ? error : new CodedError('outcome_unknown', words, { cause: error }));
+    await recordCallFailure(running, step, failure);
+  }
   await recordAttention(running, row.needsAttention);
   return endRun(running, { row });
-}
-
-/** Tells what a call has failed with. An error of the set-up is reported as it is. */
-async function tellFailure<Tx>(running: PhasesRun<Tx>, step: string, failure: CallFailure): Promise<void> {
-  const { of, error } = failure;
-  const words = `The ${of} of ${step} has failed, and what became of it is not known.`;
-  reportError(running, isSetUpWrongly(error) ? error : new CodedError('outcome_unknown', words, { cause: error }));
-  await recordCallFailure(running, step, failure);
 }
 
 /** Records that from here on a person is asked to look at the key: once. */

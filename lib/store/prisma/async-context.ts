@@ -97,14 +97,9 @@ export function runInContext<T>(what: AsyncContext | undefined, run: () => T): T
   return contexts ? contexts.run(what, run) : run();
 }
 
-/** The transaction that what is asked in this context belongs to. */
-export function transactionIn(here: AsyncContext | undefined): ContextTransaction | undefined {
-  return here?.transaction?.current;
-}
-
-/** The same where it is the kit's own. */
+/** The transaction of the kit's own that what is asked in this context belongs to. */
 export function ownTransactionIn(here: AsyncContext | undefined): OwnContextTransaction | undefined {
-  return transactionIn(here)?.own;
+  return here?.transaction?.current?.own;
 }
 
 /**

@@ -83,13 +83,10 @@ export class Db {
    */
   async run<T>(question: Question<T>, { withinMs = QUESTION_MS, isRepeatable = false }: AskOptions = {}): Promise<T> {
     return await this.#explaining(withinMs, async (deadline) => {
-      const first = this.#askOnce(question, deadline);
-      return await (isRepeatable
-        ? first.catch((error) => {
-            if (!isOutage(error) || deadline.left() === 0) throw error;
-            return this.#askOnce(question, deadline);
-          })
-        : first);
+      return await this.#askOnce(question, deadline).catch((error) => {
+        if (!isRepeatable || !isOutage(error) || deadline.left() === 0) throw error;
+        return this.#askOnce(question, deadline);
+      });
     });
   }
 

@@ -21,10 +21,7 @@ import { type ExplainedRollback, explain, type Last, SILENCE_MS, type Transactio
 const LOWEST = 'ReadCommitted';
 
 /** What an execution has made, with the statement that writes it. */
-interface Made extends Last {
-  claimed: Claimed;
-  completion: Completion;
-}
+type Made = Last & { claimed: Claimed; completion: Completion };
 
 /** Claims the key, runs the user's code and completes the key in one transaction: see `Store.execute`. */
 export async function execute<Tx>(

@@ -12,9 +12,7 @@ import { explainSchemaError } from './keys/schema.ts';
 import { explain, type Last, type TransactionPlan, type TransactionResult } from './transaction-plan.ts';
 
 /** What a transaction of an executor writes, with the statement that does. */
-interface Made extends Last {
-  write: Write;
-}
+type Made = Last & { write: Write };
 
 /** Claims a key with a lease and runs the first phase in the same transaction: see `Leases.begin`. */
 export async function begin<Tx>(db: Db, claim: LeasedClaim, run: Work<Tx>, how: ExecuteOptions): Promise<Begun> {

@@ -9,7 +9,6 @@ import {
   outside,
   type PrismaTransaction,
   runInContext,
-  transactionIn,
 } from './async-context.ts';
 import { isRead } from './client.ts';
 import type { PoolLike } from './wire/driver.ts';
@@ -55,7 +54,7 @@ export function requestOf(request: Loader['request']): Loader['request'] {
     // In Prisma's a read, which may pass, waits for nothing: an extension may let queries through one by one.
     if (ending && !here.transaction.own && isRead(asked.action)) return outside(() => request.call(this, asked));
     if (ending) return ending.then(() => this.request(asked));
-    const transaction = transactionIn(here);
+    const transaction = here.transaction.current;
     if (!transaction) return request.call(this, asked);
     if (transaction.holds(asked.transaction)) {
       if (here.isKits) return request.call(this, asked);

@@ -29,14 +29,6 @@ export function explainNoStandby(error: unknown): unknown {
   );
 }
 
-/**
- * Tells whether it is PostgreSQL's warning that a COMMIT stands here, and perhaps nowhere else: somebody has cancelled its wait. By
- * the name of the function that gives it, for its words are in the server's language, and its code is that of any warning.
- */
-export function isUnreplicatedWarning(notice: { routine?: string | undefined }): boolean {
-  return notice.routine === 'SyncRepWaitForLSN';
-}
-
 /** The error of such a COMMIT. */
 export const unreplicatedError = () =>
   new StoreUnavailableError(

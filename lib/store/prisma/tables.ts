@@ -77,11 +77,9 @@ export function renamerOf(tables: Tables | undefined): Rename | undefined {
 }
 
 function assertName(table: string, name: unknown): void {
-  assertSetUp(
-    table === 'schema' || (TABLES as readonly string[]).includes(table),
-    `${table} is no table of oncekit's.`,
-    { existing: table, expected: `schema, ${TABLES.join(', ')}` },
-  );
+  const isKnown = table === 'schema' || (TABLES as readonly string[]).includes(table);
+  const expected = `schema, ${TABLES.join(', ')}`;
+  assertSetUp(isKnown, `${table} is no table of oncekit's.`, { existing: table, expected });
   // 63 bytes are what PostgreSQL keeps of a name; it cuts a longer one off without a word.
   assertSetUp(typeof name === 'string' && /^[\w-]{1,63}$/.test(name), `The name of ${table} cannot be used.`, {
     existing: name,

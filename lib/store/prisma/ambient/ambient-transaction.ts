@@ -1,21 +1,14 @@
 import { IdempotencyError } from '../../../core/errors.ts';
 import { moment } from '../../../core/wait.ts';
-import type { IsolationLevel } from '../../rows.ts';
 import type { AsyncContext, OwnContextTransaction } from '../async-context.ts';
 import { driverError } from '../errors.ts';
 import { ExecutionTransaction } from '../execution-transaction.ts';
 import { type Rows, rowsOf, type Statement } from '../statement.ts';
 import type { TrackedConnection } from '../wire/connection.ts';
-import type { PoolLike } from '../wire/driver.ts';
 import type { QueryQueue } from '../wire/query-queue.ts';
 
 /** A transaction that was begun on a connection of its own. */
-interface BegunTransaction {
-  pool: PoolLike;
-  isolationLevel: IsolationLevel;
-  connection: TrackedConnection;
-  queue: QueryQueue;
-}
+type BegunTransaction = OwnContextTransaction['begun'] & { connection: TrackedConnection; queue: QueryQueue };
 
 /**
  * One transaction on a connection of its own, or a savepoint in one, that queries find by the async context they are made

@@ -101,19 +101,16 @@ export function writeStatement(held: HeldKey, leaseMs: number, { steps = [], sta
   const $ = (value: unknown) => `$${values.push(value)}`;
   const lease = settle ? undefined : values.push(leaseMs); // $7, as in lease.ts
   const phase = steps.findLast(({ kind }) => kind === 'atomic')?.name;
-  const sets = [
+  const sets: string[] = [];
+  if (settle) {
     // Input, arguments and results of steps were kept so that the key could be finished. It is. The version is that of
     // the executor that finishes it. A key that settles late is kept for another day: who asks then must find its answer.
-    ...(settle
-      ? [
-          `state = ${$(settle.state)}, result = ${$(settle.result)}, schema_version = ${$(settle.schemaVersion)}::int,
-           settled_at = clock_timestamp(), lease_until = NULL, next_attempt_at = NULL, input = NULL,
-           needs_attention = ${flaggedAt(settle)}, expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')`,
-        ]
-      : []),
-    ...(lease ? [steps.length > 0 ? SET_LEASE_WITH_PROGRESS : SET_LEASE] : []),
-    ...(phase === undefined ? [] : [`recovery_point = ${$(phase)}::text`]),
-  ];
+    sets.push(`state = ${$(settle.state)}, result = ${$(settle.result)}, schema_version = ${$(settle.schemaVersion)}::int,
+      settled_at = clock_timestamp(), lease_until = NULL, next_attempt_at = NULL, input = NULL,
+      needs_attention = ${flaggedAt(settle)}, expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')`);
+  }
+  if (lease) sets.push(steps.length > 0 ? SET_LEASE_WITH_PROGRESS : SET_LEASE);
+  if (phase !== undefined) sets.push(`recovery_point = ${$(phase)}::text`);
   const parts = [
     `changed AS (UPDATE idempotency_keys SET ${sets.join(', ')} WHERE ${IS_HELD}
      RETURNING ${settle ? KEY_COLUMNS : '1 AS held'})`,

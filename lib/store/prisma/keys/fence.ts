@@ -83,7 +83,10 @@ export async function fence(db: PrismaClientLike, wanted: Fence): Promise<Fenced
 }
 
 async function fenceIn(tx: RawQueries, wanted: Fence): Promise<Fenced> {
-  if (await insertTombstone(tx, wanted)) {
+  const { mintedAt, windowMs, waitMs, retentionMs } = wanted;
+  const window = [mintedAt && timestamp(mintedAt), windowMs];
+  const values = [...keyValues(wanted), ...window, lockTimeout(waitMs), retentionMs, ticketOf(wanted), waitMs > 0];
+  if ((await countRows(tx, FENCE, ...values)) > 0) {
     const fenced = { type: 'fenced', detail: null } as const;
     // A person's act outlives the tombstone; a client's is a note on it.
     if (wanted.actor !== undefined) await record(tx, { ...wanted, ...fenced, actor: wanted.actor });
@@ -95,12 +98,4 @@ async function fenceIn(tx: RawQueries, wanted: Fence): Promise<Fenced> {
   const verdict = await judgeWindow(tx, wanted);
   // Another's claim; or a row that was in the way and has just been reaped: nothing is proven, so the caller asks again.
   return verdict === 'open' ? { kind: 'locked' } : { kind: verdict };
-}
-
-/** False where a row or another's claim is in the way, or the key is outside its window. */
-async function insertTombstone(tx: RawQueries, fence: Fence): Promise<boolean> {
-  const { mintedAt, windowMs, waitMs, retentionMs } = fence;
-  const window = [mintedAt && timestamp(mintedAt), windowMs];
-  const values = [...keyValues(fence), ...window, lockTimeout(waitMs), retentionMs, ticketOf(fence), waitMs > 0];
-  return (await countRows(tx, FENCE, ...values)) > 0;
 }

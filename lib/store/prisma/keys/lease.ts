@@ -173,31 +173,24 @@ async function heldOf(db: RawQueries, row: Taken): Promise<HeldKey> {
 
 // The flag stays until the key settles or a person has looked: the completer goes on meanwhile. A key that the completer
 // is not to look at again is always flagged, or nobody would ever see it.
-const FLAGGED = `needs_attention = needs_attention OR $7::float8 IS NULL
-         OR claimed_at <= clock_timestamp() - $8::float8 * interval '1 ms'`;
+const putOff = (besides: string, returned = 'needs_attention AS "needsAttention"') => `
+UPDATE idempotency_keys
+   SET ${besides} next_attempt_at = clock_timestamp() + $7::float8 * interval '1 ms',
+       needs_attention = needs_attention OR $7::float8 IS NULL
+         OR claimed_at <= clock_timestamp() - $8::float8 * interval '1 ms'
+ WHERE ${IS_HELD}
+RETURNING ${returned}`;
 
 // The lease ends now, so that a client's retry need not wait for it; the completer comes after the pause. The higher token
 // prevents this: a write that was under way when the run was let go (a captured value that came late, a renewal) arrives
 // behind this one, and leases the key to nobody.
-const SUSPEND = `
-UPDATE idempotency_keys
-   SET fencing_token = fencing_token + 1, lease_until = CASE state WHEN 'in_progress' THEN ${NOW} END,
-       next_attempt_at = clock_timestamp() + $7::float8 * interval '1 ms', ${FLAGGED}
- WHERE ${IS_HELD}
-RETURNING needs_attention AS "needsAttention"`;
+const SUSPEND = putOff(
+  `fencing_token = fencing_token + 1, lease_until = CASE state WHEN 'in_progress' THEN ${NOW} END,`,
+);
 
-const POSTPONE = `
-UPDATE idempotency_keys
-   SET next_attempt_at = clock_timestamp() + $7::float8 * interval '1 ms', ${FLAGGED}
- WHERE ${IS_HELD}
-RETURNING needs_attention AS "needsAttention"`;
+const POSTPONE = putOff('');
 
-const UNKNOWN = `
-UPDATE idempotency_keys
-   SET state = 'unknown', lease_until = NULL,
-       next_attempt_at = clock_timestamp() + $7::float8 * interval '1 ms', ${FLAGGED}
- WHERE ${IS_HELD}
-RETURNING ${KEY_COLUMNS}`;
+const UNKNOWN = putOff(`state = 'unknown', lease_until = NULL,`, KEY_COLUMNS);
 
 const suspend = puttingOff(SUSPEND);
 const postpone = puttingOff(POSTPONE);

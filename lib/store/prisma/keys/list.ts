@@ -167,15 +167,8 @@ SELECT state, round($2::float8 * count(*) FILTER (WHERE settled_at IS NOT NULL A
                     / sum(count(*)) OVER ())::float8 AS count
   FROM idempotency_keys TABLESAMPLE SYSTEM ($3::float4) REPEATABLE (1) GROUP BY state`;
 
-interface About {
-  expected: number;
-  bytes: number;
-  in_progress: number;
-  unknown: number;
-  stuck: number;
-  oldest: Date | null;
-  prevented: number;
-}
+type AboutNumbers = 'expected' | 'bytes' | 'in_progress' | 'unknown' | 'stuck' | 'prevented';
+type About = Record<AboutNumbers, number> & { oldest: Date | null };
 
 type Counts = { state: KeyState; count: number }[];
 

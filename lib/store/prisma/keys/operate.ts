@@ -10,6 +10,14 @@ import { epochMs, IS_KEY, keyValues, NOW, withDates } from './read.ts';
 /** The beginning of a record of what a person did: part of the statement that does it, so that neither is there alone. */
 export const AUDIT = 'INSERT INTO idempotency_audit (tenant, principal, operation, key, type, actor, detail)';
 
+/** The end of a statement that acts on a key as it was `seen`: the record of what is `done`, and what came of it. */
+const recorded = (type: string, done: string, isRefused: string) => `audited AS (
+  ${AUDIT}
+  SELECT $1::text, $2::text, $3::text, $4::text, '${type}', $6::text, NULL FROM ${done})
+SELECT CASE WHEN EXISTS (SELECT FROM ${done}) THEN 'recorded'
+            WHEN EXISTS (SELECT FROM seen WHERE ${isRefused}) THEN 'refused'
+            ELSE 'changed' END AS operated`;
+
 // An executor's possible acts meanwhile, and what each meets:
 //
 // - It renews its lease, or begins a call: then the row is no longer of the version by which the steps were judged, which
@@ -38,12 +46,7 @@ released AS (
     FROM free
    WHERE ${IS_KEY}
   RETURNING 1),
-audited AS (
-  ${AUDIT}
-  SELECT $1::text, $2::text, $3::text, $4::text, 'released', $6::text, NULL FROM released)
-SELECT CASE WHEN EXISTS (SELECT FROM released) THEN 'recorded'
-            WHEN EXISTS (SELECT FROM seen WHERE is_same) THEN 'refused'
-            ELSE 'changed' END AS operated`;
+${recorded('released', 'released', 'is_same')}`;
 
 // The count of attempts starts anew: a person has looked at it. A completer takes what has a lease that is over.
 const RETRY = `
@@ -74,12 +77,7 @@ ended AS (
 erased AS (
   UPDATE idempotency_phases SET arguments = NULL, result = NULL
    WHERE ${IS_KEY} AND EXISTS (SELECT FROM ended)),
-audited AS (
-  ${AUDIT}
-  SELECT $1::text, $2::text, $3::text, $4::text, '${type}', $6::text, NULL FROM ended)
-SELECT CASE WHEN EXISTS (SELECT FROM ended) THEN 'recorded'
-            WHEN EXISTS (SELECT FROM seen WHERE NOT may) THEN 'refused'
-            ELSE 'changed' END AS operated`;
+${recorded(type, 'ended', 'NOT may')}`;
 
 const ANSWER = { may: `state IN ('succeeded', 'failed') AND NOT needs_attention`, left: 'result IS NOT NULL' };
 

@@ -61,18 +61,12 @@ SELECT operation AS name, ${epochMs('min(bucket)')} AS "firstSeenAt",
   FROM idempotency_tallies WHERE outcome = 'timeline'
  GROUP BY operation ORDER BY max(bucket), operation`;
 
-interface RawFacts extends Omit<DatabaseFacts, 'engine' | 'timelines'> {
-  version: string;
-  serverVersion: string;
-  isAurora: boolean;
-  isNeon: boolean;
-  isCitus: boolean;
-}
+type RawFacts = Omit<DatabaseFacts, 'engine' | 'timelines'> &
+  Record<'version' | 'serverVersion', string> &
+  Record<'isAurora' | 'isNeon' | 'isCitus', boolean>;
 
-interface RawTimeline extends Omit<Timeline, 'number'> {
-  /** In hexadecimal digits, as in the names of WAL files. */
-  name: string;
-}
+/** `name`: in hexadecimal digits, as in the names of WAL files. */
+type RawTimeline = Omit<Timeline, 'number'> & { name: string };
 
 export const databaseFacts: Asked<Oversight, 'databaseFacts'> = async (db) => {
   const [facts] = await db.$queryRawUnsafe<[RawFacts]>(FACTS);

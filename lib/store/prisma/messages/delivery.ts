@@ -102,22 +102,16 @@ const markDelivered: Asked<Outbox, 'markDelivered'> = async (db, taken, leaseMs)
 
 // Each names the token, like `DELIVERED`: a relay that has been overtaken neither puts off nor gives up what another one
 // is sending.
-const POSTPONE = `
-UPDATE outbox_deliveries
-   SET next_attempt_at = clock_timestamp() + $4::float8 * interval '1 ms', last_error = $5::varchar
+const change = (set: string) => `
+UPDATE outbox_deliveries SET ${set}
  WHERE ${IS_HELD}
 RETURNING 1`;
 
-const GIVE_UP = `
-UPDATE outbox_deliveries
-   SET state = $4::varchar, settled_at = clock_timestamp(), next_attempt_at = NULL, last_error = $5::varchar
- WHERE ${IS_HELD}
-RETURNING 1`;
-
-const GIVE_BACK = `
-UPDATE outbox_deliveries SET next_attempt_at = ${NOW}, attempts = attempts - 1
- WHERE ${IS_HELD}
-RETURNING 1`;
+const POSTPONE = change(`next_attempt_at = clock_timestamp() + $4::float8 * interval '1 ms', last_error = $5::varchar`);
+const GIVE_UP = change(
+  'state = $4::varchar, settled_at = clock_timestamp(), next_attempt_at = NULL, last_error = $5::varchar',
+);
+const GIVE_BACK = change(`next_attempt_at = ${NOW}, attempts = attempts - 1`);
 
 // The stop first, with a record of it, and whoever holds the event: a destination that says 410 means all of them. Two
 // relays that hear it at once make one row; the second waits for the first and changes nothing.

@@ -13,7 +13,7 @@ import type { Asked, Db } from '../db.ts';
 import { isOutage, outageError } from '../errors.ts';
 import { idleLimit } from '../keys/claim.ts';
 import { epochMs, withDates } from '../keys/read.ts';
-import { LEVEL, type Statement } from '../statement.ts';
+import { LEVEL } from '../statement.ts';
 import { explain, type Last, type TransactionPlan } from '../transaction-plan.ts';
 import { truncate } from './delivery.ts';
 
@@ -77,7 +77,9 @@ export async function receive<Tx>(
       claimed ? { claimed: true } : { conflict: await findConflict(queries, event) },
     async work(tx) {
       await onPoint('claimed');
-      return { last: completion(event, await run(tx)) };
+      const result = await run(tx);
+      const id = [source, eventId];
+      return { last: result === null ? { text: NO_RESULT, values: id } : { text: RESULT, values: [...id, result] } };
     },
   };
   // READ COMMITTED, the default: what another transaction has committed while this one waited for it must be seen.
@@ -102,12 +104,6 @@ export async function receive<Tx>(
     default:
       return ended;
   }
-}
-
-function completion({ source, eventId }: Receipt, result: string | null): Statement {
-  return result === null
-    ? { text: NO_RESULT, values: [source, eventId] }
-    : { text: RESULT, values: [source, eventId, result] };
 }
 
 async function findConflict(db: RawQueries, event: Receipt): Promise<Receiving> {

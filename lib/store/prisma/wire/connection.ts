@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { IsolationLevel } from '../../rows.ts';
 import { type PrismaClientLike, queriesBy } from '../client.ts';
 import { driverError, isAnswer, isStalePreparedStatement } from '../errors.ts';
-import { isReplicatedStatement, isUnreplicatedWarning, unreplicatedError } from '../replication.ts';
+import { isReplicatedStatement, unreplicatedError } from '../replication.ts';
 import { rowsOf, SQL_LEVELS, type Statement, type StatementAnswer } from '../statement.ts';
 import type { ClientLike } from './driver.ts';
 import { PipelinedQuery, type PipelinedStatement, type PreparedStatements, type StatementResult } from './pipeline.ts';
@@ -39,8 +39,10 @@ export class TrackedConnection {
     // The pool stops listening when it gives the connection away, and its user begins some moments later: a server process
     // that ends between the two would end this process. Its queries fail, and the pool drops it, without our help.
     client.on('error', () => {});
-    client.on('notice', (notice) => {
-      if (isUnreplicatedWarning(notice)) this.#isUnreplicated = true;
+    // PostgreSQL's warning that a COMMIT stands here, and perhaps nowhere else: somebody has cancelled its wait. Told by the name of
+    // the function that gives it, for its words are in the server's language, and its code is that of any warning.
+    client.on('notice', (notice: { routine?: string }) => {
+      if (notice.routine === 'SyncRepWaitForLSN') this.#isUnreplicated = true;
     });
   }
 

@@ -38,13 +38,8 @@ const PARSERS: Record<number, (value: string) => unknown> = {
 };
 
 /** Bytes as a session with `bytea_output = 'escape'` writes them. */
-const unescaped = (value: string) =>
-  Buffer.from(
-    value.replace(/\\(\\|[0-7]{3})/g, (_, code) =>
-      code === '\\' ? code : String.fromCharCode(Number.parseInt(code, 8)),
-    ),
-    'latin1',
-  );
+const unescaped = (value: string) => Buffer.from(value.replace(/\\(\\|[0-7]{3})/g, byteOf), 'latin1');
+const byteOf = (_: string, code: string) => (code === '\\' ? code : String.fromCharCode(Number.parseInt(code, 8)));
 
 const TEXT = 0;
 const BINARY = 1;
