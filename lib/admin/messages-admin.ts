@@ -1,3 +1,4 @@
+import { tryOr } from '../core/errors.ts';
 import type {
   DeliveryFilter,
   DeliveryRow,
@@ -130,10 +131,7 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
     },
     inbox: {
       overview: async () => ({ open: await inbox.open() }),
-      list: async (filter) => {
-        const { rows, hasMore } = await paged(filter, (more) => inbox.list(more));
-        return { rows: rows.map(receivedSummary), hasMore };
-      },
+      list: (filter) => paged(filter, async (more) => (await inbox.list(more)).map(receivedSummary)),
       find: async (event) => receivedDetail(await inbox.find(event)),
       requeue: async ({ source: peer, eventId: event }, actor) => {
         const isDone = await inbox.requeue({ source: peer, eventId: event }, actor);
@@ -183,9 +181,5 @@ function receivedDetail(found: FoundReceived | undefined): ReceivedDetail | null
 
 /** A row that cannot be read must not hide the rest of its page. */
 function shapeOfJson(json: string): Shape {
-  try {
-    return shapeOf(JSON.parse(json));
-  } catch {
-    return 'unreadable';
-  }
+  return tryOr(() => shapeOf(JSON.parse(json)), 'unreadable');
 }

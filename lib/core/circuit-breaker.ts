@@ -6,22 +6,18 @@ export type Health = 'up' | 'down' | 'unsaid';
 /** Stops calls to a system that has failed so often in a row, until one call has found it back. Its clock is `Date.now`. */
 export class CircuitBreaker {
   readonly #policy;
-  readonly #openMs: number;
-  #openedAt = 0;
+  #openUntil = 0;
 
   /** @param openMs how long the system is then left alone, in milliseconds, before one call tries it */
   constructor({ failures, openMs }: { failures: number; openMs: number }) {
     const isFailure = handleWhenResult((health) => health !== 'up');
     this.#policy = circuitBreaker(isFailure, { halfOpenAfter: openMs, breaker: new ConsecutiveBreaker(failures) });
-    this.#policy.onBreak(() => {
-      this.#openedAt = Date.now();
-    });
-    this.#openMs = openMs;
+    this.#policy.onBreak(() => (this.#openUntil = Date.now() + openMs));
   }
 
   /** Milliseconds until one call may try it; 0 when one may, or is trying already, and while it is closed. */
   get retryAfterMs(): number {
-    return this.#policy.state === CircuitState.Open ? Math.max(0, this.#openedAt + this.#openMs - Date.now()) : 0;
+    return this.#policy.state === CircuitState.Open ? Math.max(0, this.#openUntil - Date.now()) : 0;
   }
 
   /** One call is trying it: whoever calls `run` now waits for what it finds. */

@@ -45,6 +45,15 @@ export function assertSetUp(isMeant: unknown, message: string, facts: Facts): as
   if (!isMeant) throw new ConfigurationError(message, facts);
 }
 
+/** The result of a call, or `otherwise` where it throws, whatever that is. */
+export function tryOr<T, Otherwise>(call: () => T, otherwise: Otherwise): T | Otherwise {
+  try {
+    return call();
+  } catch {
+    return otherwise;
+  }
+}
+
 /** Tells it by its name: a bundler may give a page and a route a copy of the class each. */
 export function isSetUpWrongly(error: unknown): error is ConfigurationError {
   return error instanceof Error && error.name === 'ConfigurationError';

@@ -17,14 +17,12 @@ export const OPERATION_FIELD = 'idempotency_operation';
 /** The hidden field in which a browser in development passes on to the server's console what it has found. */
 export const COMPLAINT_FIELD = 'idempotency_complaint';
 
-const OWN_FIELDS: readonly string[] = [KEY_FIELD, ATTEMPT_FIELD, OPERATION_FIELD, COMPLAINT_FIELD];
-
 /**
  * Fields that the kit, React or Next add to a form. They are no part of what a person sent: they differ between a
  * hydrated and a native submit of the same form, and between deploys (F1).
  */
 export function isInternalField(name: string): boolean {
-  return OWN_FIELDS.includes(name) || name.startsWith('$ACTION_');
+  return /^(idempotency_(key|attempt|operation|complaint)$|\$ACTION_)/.test(name); // the names above: no browser gets them all
 }
 
 /** The message for a person whose form has lost its key. */

@@ -1,3 +1,4 @@
+import { tryOr } from './errors.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** A part of a JSON Schema (draft 2020-12), reduced to what a form is read by. */
@@ -44,14 +45,10 @@ export function formShapeOf(schema: StandardSchema): FormShape | undefined {
 
 function readShape(schema: StandardSchema): FormShape | undefined {
   const { jsonSchema } = schema['~standard'];
-  let root: JsonSchema;
-  try {
-    if (!jsonSchema) return undefined;
-    root = jsonSchema.input({ target: 'draft-2020-12', libraryOptions: ZOD_OPTIONS });
-  } catch {
-    return undefined; // a library that cannot say it: the form is read by its names alone
-  }
-  return { root, resolve: (shape, value) => resolve(root, shape, value) };
+  // A library may not be able to say it: the form is then read by its names alone.
+  const read = () => jsonSchema?.input({ target: 'draft-2020-12', libraryOptions: ZOD_OPTIONS });
+  const root: JsonSchema | undefined = tryOr(read, undefined);
+  return root && { root, resolve: (shape, value) => resolve(root, shape, value) };
 }
 
 /** For zod: names types that JSON Schema has no word for, and lets the input of `z.preprocess` be anything. */

@@ -27,7 +27,7 @@ export function parseKey(key: string): ParsedKey {
   if (!isKey(key)) return { shape: 'malformed' };
   const [, uuid, signature] = MINTED.exec(key) ?? [];
   if (!uuid) return { shape: 'foreign' };
-  const mintedAt = timeOf(uuid);
+  const mintedAt = new Date(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16));
   return signature ? { shape: 'signed', uuid, mintedAt, signature } : { shape: 'unsigned', uuid, mintedAt };
 }
 
@@ -55,10 +55,6 @@ function sign(uuid: string, scope: Scope, secret: Secret): string {
 export function uuidV7(now: number): string {
   const time = Math.trunc(now).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
-}
-
-function timeOf(uuid: string): Date {
-  return new Date(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16));
 }
 
 /**

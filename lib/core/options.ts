@@ -87,9 +87,8 @@ export type Duration = number | `${number}${keyof typeof UNITS}`;
 
 /** The duration in milliseconds. Throws `ConfigurationError` when it cannot be read or is not positive. */
 export function toMs(duration: Duration, name: string): number {
-  const match = typeof duration === 'number' ? null : /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration);
-  const ms =
-    typeof duration === 'number' ? duration : match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : NaN;
+  const [, count, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration as string) ?? [];
+  const ms = typeof duration === 'number' ? duration : Number(count) * UNITS[unit as keyof typeof UNITS];
   assertSetUp(
     Number.isFinite(ms) && ms > 0,
     `${name} is not a duration. Write milliseconds or a unit: '24h', '15m', '30s'.`,

@@ -19,7 +19,10 @@ export function formBeyondLimits(form: FormData): BadPayloadError | undefined {
     fields += 1;
     bytes += Buffer.byteLength(name) + (typeof value === 'string' ? Buffer.byteLength(value) : 0);
     if (fields > MAX_FIELDS) return tooManyFields();
-    if (bytes > MAX_BODY_BYTES) return tooMuchText();
+    if (bytes > MAX_BODY_BYTES) {
+      const words = `The form is too large: at most ${MAX_BODY_BYTES} bytes of text can be sent at once.`;
+      return new BadPayloadError('payload_too_large', words, { expected: `at most ${MAX_BODY_BYTES} bytes` });
+    }
   }
   return undefined;
 }
@@ -28,11 +31,6 @@ export function formBeyondLimits(form: FormData): BadPayloadError | undefined {
 export function tooManyFields(): BadPayloadError {
   const words = `The form has too many fields: at most ${MAX_FIELDS} can be sent at once.`;
   return new BadPayloadError('malformed_body', words, { expected: `at most ${MAX_FIELDS} fields` });
-}
-
-function tooMuchText(): BadPayloadError {
-  const words = `The form is too large: at most ${MAX_BODY_BYTES} bytes of text can be sent at once.`;
-  return new BadPayloadError('payload_too_large', words, { expected: `at most ${MAX_BODY_BYTES} bytes` });
 }
 
 /** The items of one list, unless its operation says otherwise (X4). */

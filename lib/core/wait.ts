@@ -89,8 +89,6 @@ export async function untilAborted<R>(signal: AbortSignal, begin: () => Promise<
 /** Something that comes once: those who wait for it await `reached`. */
 export function moment(): { reached: Promise<void>; reach: () => void } {
   let reach = () => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
+  const reached = new Promise<void>((resolve) => (reach = resolve));
   return { reached, reach };
 }

@@ -1,5 +1,5 @@
 import { MIMEType } from 'node:util';
-import { BadPayloadError, IdempotencyError } from '../core/errors.ts';
+import { BadPayloadError, IdempotencyError, tryOr } from '../core/errors.ts';
 import { formBeyondLimits, MAX_BODY_BYTES, MAX_FIELDS, tooManyFields } from '../core/payload-limits.ts';
 
 /** A refused body is read as far as this, so that its sender hears of the refusal. */
@@ -30,18 +30,10 @@ function mediaTypeOf(headers: Headers): MIMEType | undefined {
   const encoding = headers.get('content-encoding');
   if (encoding && encoding.toLowerCase() !== 'identity')
     throw unsupported(`Content-Encoding: ${encoding}`, 'no encoding');
-  const type = parseType(headers.get('content-type') ?? '');
+  const type = tryOr(() => new MIMEType(headers.get('content-type') ?? ''), undefined);
   const charset = type?.params.get('charset') ?? 'utf-8';
   if (!/^utf-?8$/i.test(charset)) throw unsupported(`charset=${charset}`, 'utf-8');
   return type;
-}
-
-function parseType(said: string): MIMEType | undefined {
-  try {
-    return new MIMEType(said);
-  } catch {
-    return undefined; // it is none
-  }
 }
 
 /**
@@ -109,11 +101,9 @@ function decode(bytes: Uint8Array): string {
  * @throws BadPayloadError `malformed_body`
  */
 function parseStrictJson(text: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Without the parser's error: it quotes what it could not read.
+  // Without the parser's error: it quotes what it could not read.
+  const value: unknown = tryOr(() => JSON.parse(text), undefined);
+  if (value === undefined) {
     const words = text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.';
     throw new BadPayloadError('malformed_body', words, { expected: 'JSON' });
   }

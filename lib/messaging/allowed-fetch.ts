@@ -3,6 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, isIPv4, type LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
+import { tryOr } from '../core/errors.ts';
 import { returned } from '../core/options.ts';
 
 /** True for an IP address to which a connection may be made. Where it throws, none may. */
@@ -35,13 +36,9 @@ export function allowedFetch(allow: AllowAddress, resolve: typeof lookup = looku
   // for its answer goes on, until its signal ends it.
   const idle = { keepAlive: true, timeout: IDLE_MS };
   const agents = { 'http:': new http.Agent(idle), 'https:': new https.Agent(idle) };
-  const isAllowed: AllowAddress = (address) => {
-    try {
-      return returned<boolean>('allowAddress', allow(address), (said) => typeof said === 'boolean', 'true or false');
-    } catch {
-      return false;
-    }
-  };
+  const isBoolean = (said: unknown) => typeof said === 'boolean';
+  const isAllowed: AllowAddress = (address) =>
+    tryOr(() => returned<boolean>('allowAddress', allow(address), isBoolean, 'true or false'), false);
   const look = allowedLookup(isAllowed, resolve);
   return async (target, init) => {
     try {

@@ -65,14 +65,8 @@ export class PublishError extends IdempotencyError {
   override readonly name = 'PublishError';
   readonly next: 'retry' | 'stop' | 'give-up';
 
-  constructor(
-    message: string,
-    {
-      next = 'retry',
-      retryAfterMs,
-      cause,
-    }: { next?: PublishError['next']; retryAfterMs?: number | undefined; cause?: unknown } = {},
-  ) {
+  constructor(message: string, facts: Partial<Pick<PublishError, 'next' | 'retryAfterMs' | 'cause'>> = {}) {
+    const { next = 'retry', retryAfterMs, cause } = facts;
     super(message, { cause, retryAfterMs });
     this.next = next;
   }

@@ -1,38 +1,18 @@
-import type { Backoff } from '../core/backoff.ts';
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { assertSetUp } from '../core/errors.ts';
-import { type Duration, toMs } from '../core/options.ts';
+import { toMs } from '../core/options.ts';
 import type { FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/metrics.ts';
 import {
   type Effect,
   type InboxContext,
-  type InboxPoint,
+  type InboxSettings,
   KeyedMutex,
   type Received,
   type ReceivedEvent,
   receiveEvent,
-  type SourceOptions,
 } from './reception.ts';
-import { type EventName, type OnReport, quietly } from './report.ts';
-
-/** The settings of an inbox on any store. */
-export interface InboxSettings<Tx> {
-  sources?: Record<string, SourceOptions<Tx>>;
-  /** How long a processed event is remembered: no shorter than its sender repeats it. Default 30 days. */
-  retention?: Duration;
-  /** How often an event is tried before it is a dead letter. Default 10. */
-  attempts?: number;
-  /** Between attempts of `retryDue`. Default: from 1 s, doubled up to 1 h, half of it at random. */
-  backoff?: Backoff;
-  /** How long the effect may take. Default 5000 ms. */
-  timeoutMs?: number;
-  onReport?: OnReport;
-  /** Called at each moment at which a crash matters. For tests. */
-  onPoint?: (point: InboxPoint, event: EventName) => void | Promise<void>;
-  /** Between 0 and 1. */
-  random?: () => number;
-}
+import { quietly } from './report.ts';
 
 /** Received events, each of which takes effect once. */
 export interface Inbox<Tx> {
@@ -77,9 +57,17 @@ const LEASE_MS = 30_000;
  * @throws ConfigurationError for settings that cannot be used
  */
 export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): Inbox<Tx> {
-  const context = inboxContext(store, settings);
+  const { sources = {}, attempts = 10, timeoutMs = 5000, random = Math.random, onPoint = () => {} } = settings;
+  const { backoff = { baseMs: 1000, capMs: 3_600_000 }, retention = '30d', onReport } = settings;
+  const retentionMs = toMs(retention, 'retention');
+  assertSetUp(Number.isInteger(attempts) && attempts >= 1, 'attempts cannot be used.', {
+    existing: attempts,
+    expected: 'a whole number from 1 on',
+  });
+  const own = { store, retentionMs, report: quietly(onReport), mutex: new KeyedMutex() };
+  const context: InboxContext<Tx> = { ...own, sources, attempts, backoff, timeoutMs, random, onPoint };
   return {
-    sources: Object.keys(context.sources),
+    sources: Object.keys(sources),
     receiveOnce: (event, run) => receiveEvent(context, event, run),
     retryDue: (options) => retry(context, options),
     requeue: ({ source, eventId }, actor) => store.requeue(source, eventId, actor),
@@ -93,19 +81,6 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>
         () => untilNoneIsLeft((limit) => store.reapRecords(limit), how),
       ),
   };
-}
-
-function inboxContext<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>): InboxContext<Tx> {
-  const { sources = {}, attempts = 10, timeoutMs = 5000, random = Math.random, onPoint = () => {} } = settings;
-  const { backoff = { baseMs: 1000, capMs: 3_600_000 }, retention = '30d', onReport } = settings;
-  const retentionMs = toMs(retention, 'retention');
-  assertSetUp(Number.isInteger(attempts) && attempts >= 1, 'attempts cannot be used.', {
-    existing: attempts,
-    expected: 'a whole number from 1 on',
-  });
-  const report = quietly(onReport);
-  const mutex = new KeyedMutex();
-  return { store, sources, attempts, backoff, timeoutMs, retentionMs, random, report, onPoint, mutex };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
-import { ConfigurationError } from '../core/errors.ts';
+import { assertSetUp, tryOr } from '../core/errors.ts';
 import { type Duration, toMs } from '../core/options.ts';
 import type {
   DeliveryFilter,
@@ -15,7 +15,7 @@ import { countDelivery, gaugeOpen } from '../telemetry/metrics.ts';
 import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, routesOf } from './destination.ts';
 import { EventError, type EventToSend, newEvent, type Origin } from './event.ts';
-import { type RelayContext, type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
+import { type Relayed, type RelayOptions, type RelayPoint, relayTo } from './relay.ts';
 import { type EventName, type OnReport, quietly } from './report.ts';
 
 /** The settings of an outbox on any store. */
@@ -98,7 +98,9 @@ export function makeOutbox<Tx>(
   settings: OutboxSettings,
 ): OutboxOperations & { enqueue(tx: Tx, event: EventToSend, from?: Origin): Promise<Enqueued> } {
   const routes = routesOf(settings.destinations);
-  const relay = relayContext(store, settings);
+  const { leaseMs = 30_000, random = Math.random, onReport, onPoint = () => {} } = settings;
+  assertSetUp(leaseMs >= 300, 'leaseMs cannot be used.', { existing: leaseMs, expected: '300 or more' });
+  const relay = { store, leaseMs, random, report: counted(quietly(onReport)), onPoint };
   const retentionMs = toMs(settings.retention ?? '7d', 'retention');
   return {
     destinations: routes.map(({ name }) => name),
@@ -139,28 +141,13 @@ export function makeOutbox<Tx>(
   };
 }
 
-function relayContext(
-  store: RelayContext['store'],
-  { leaseMs = 30_000, random = Math.random, onReport, onPoint = () => {} }: OutboxSettings,
-): RelayContext {
-  if (!(leaseMs >= 300))
-    throw new ConfigurationError('leaseMs cannot be used.', { existing: leaseMs, expected: '300 or more' });
-  return { store, leaseMs, random, report: counted(quietly(onReport)), onPoint };
-}
-
 function rowOf(event: EventToSend, from: Origin | undefined, settings: OutboxSettings): NewEvent {
   const { destinations, namespace = 'oncekit', wake = true, clock = Date.now, traceContext = traceHeaders } = settings;
   const to = destinations.filter(({ types }) => !types || types.includes(event.type)).map(({ name }) => name);
-  return newEvent(event, from, { namespace, now: clock(), trace: traced(traceContext), destinations: to, wakes: wake });
-}
-
-/** A tracer that fails is no reason to roll an order back. */
-function traced(traceContext: () => Record<string, string>): Record<string, string> {
-  try {
-    return traceContext() ?? {};
-  } catch {
-    return {};
-  }
+  const now = clock();
+  // A tracer that fails is no reason to roll an order back.
+  const trace = tryOr(() => traceContext() ?? {}, {});
+  return newEvent(event, from, { namespace, now, trace, destinations: to, wakes: wake });
 }
 
 function counted(report: OnReport): OnReport {

@@ -3,9 +3,9 @@ import type { PrismaClientLike, RawQueries, TransactionOf } from '../store/prism
 import { prismaInbox, prismaOutbox } from '../store/prisma/messages/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { EventToSend, Origin } from './event.ts';
-import { type Inbox, type InboxSettings, makeInbox } from './inbox.ts';
+import { type Inbox, makeInbox } from './inbox.ts';
 import { makeOutbox, type OutboxOperations, type OutboxSettings } from './outbox.ts';
-import type { SourceOptions } from './reception.ts';
+import type { InboxSettings, SourceOptions } from './reception.ts';
 
 /** The destinations of events, and the settings of the relay. */
 export interface OutboxOptions extends OutboxSettings {

@@ -9,7 +9,7 @@ import {
   MAX_RESULT_BYTES,
   ResultTooLargeError,
 } from '../core/errors.ts';
-import { returned } from '../core/options.ts';
+import { type Duration, returned } from '../core/options.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/metrics.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
@@ -55,17 +55,29 @@ export interface SourceOptions<Tx> {
   handle?: Effect<Tx, unknown>;
 }
 
+/** The settings of an inbox on any store. */
+export interface InboxSettings<Tx> {
+  sources?: Record<string, SourceOptions<Tx>>;
+  /** How long a processed event is remembered: no shorter than its sender repeats it. Default 30 days. */
+  retention?: Duration;
+  /** How often an event is tried before it is a dead letter. Default 10. */
+  attempts?: number;
+  /** Between attempts of `retryDue`. Default: from 1 s, doubled up to 1 h, half of it at random. */
+  backoff?: Backoff;
+  /** How long the effect may take. Default 5000 ms. */
+  timeoutMs?: number;
+  onReport?: OnReport;
+  /** Called at each moment at which a crash matters. For tests. */
+  onPoint?: (point: InboxPoint, event: EventName) => void | Promise<void>;
+  /** Between 0 and 1. */
+  random?: () => number;
+}
+
 /** An inbox that is set up: its store, and its settings checked and filled in. */
-export interface InboxContext<Tx> {
+export interface InboxContext<Tx> extends Required<Omit<InboxSettings<Tx>, 'retention' | 'onReport'>> {
   store: InboxStore<Tx>;
-  sources: Readonly<Record<string, SourceOptions<Tx>>>;
-  attempts: number;
-  backoff: Backoff;
-  timeoutMs: number;
   retentionMs: number;
-  random: () => number;
   report: OnReport;
-  onPoint: (point: InboxPoint, event: EventName) => void | Promise<void>;
   /** Lets the deliveries of one event run one after the other in this process. */
   mutex: KeyedMutex;
 }
@@ -161,15 +173,10 @@ function runEffect<Tx>(
 ): Promise<Receiving> {
   const { store, mutex, timeoutMs, retentionMs } = context;
   const name = nameOf(receipt);
-  const how = {
-    timeoutMs,
-    retentionMs,
-    taken,
-    onPoint: async (point: 'claimed' | 'handled') => context.onPoint(point, name),
-  };
+  const onPoint = async (point: 'claimed' | 'handled') => context.onPoint(point, name);
   return mutex.run(JSON.stringify([receipt.source, receipt.eventId]), async () => {
     for (let attempt = 1; ; attempt++) {
-      const tried = await store.receive(receipt, effect, how);
+      const tried = await store.receive(receipt, effect, { timeoutMs, retentionMs, taken, onPoint });
       if (tried.kind !== 'failed' || !tried.isConflict || attempt === MAX_CONFLICTS) return tried;
     }
   });

@@ -1,9 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { equalJitter } from '../core/backoff.ts';
+import { tryOr } from '../core/errors.ts';
 import { settleWithin, untilAborted } from '../core/wait.ts';
 import type { Delivery, OutboxStore } from '../store/messages.ts';
 import { countDelivery, recordLag } from '../telemetry/metrics.ts';
-import { inSpan, type SpanOptions } from '../telemetry/span.ts';
+import { inSpan } from '../telemetry/span.ts';
 import { describe, type OutgoingEvent, PublishError, type Route } from './destination.ts';
 import type { EventName, OnReport } from './report.ts';
 
@@ -18,7 +19,7 @@ export type RelayPoint =
   /** Written down. */
   | 'marked';
 
-export interface RelayContext {
+interface RelayContext {
   store: Pick<OutboxStore<never>, 'takeHeads' | 'markDelivered' | 'postponeDelivery' | 'giveUp' | 'giveBack'>;
   leaseMs: number;
   random: () => number;
@@ -140,11 +141,19 @@ async function send(pass: Pass, held: Delivery): Promise<Failure | undefined> {
   const deadlineMs = Math.floor(Math.min(route.timeoutMs, (leaseMs * 2) / 3));
   const limit = limitAttempt(deadlineMs, pass.signal);
   const began = performance.now();
+  const { eventId, destination, type, attempts, headers: from } = held;
+  const attributes = {
+    'messaging.operation.name': 'send',
+    'messaging.message.id': eventId,
+    'messaging.destination.name': destination,
+    'oncekit.event.type': type,
+    'oncekit.attempt': attempts,
+  };
+  // It belongs to the trace that has announced the event.
+  const span = { kind: 'producer', attributes, from } as const;
   const publish = async () => {
-    const attempt = { signal: limit.signal, deadlineMs, attempt: held.attempts };
-    const sending = inSpan(`send ${held.destination}`, spanOf(held), async () =>
-      route.publisher.publish(eventOf(held), attempt),
-    );
+    const attempt = { signal: limit.signal, deadlineMs, attempt: attempts };
+    const sending = inSpan(`send ${destination}`, span, async () => route.publisher.publish(eventOf(held), attempt));
     sending.catch(() => {}); // awaited below, or too late to matter
     await onPoint('sent', nameOf(held));
     await sending;
@@ -177,7 +186,9 @@ async function recordFailure(pass: Pass, held: Delivery, { thrown: error, tookMs
   }
   const attempt = held.attempts;
   if (refusal?.next === 'give-up' || attempt >= route.attempts) {
-    const blocks = isBlocking(route, held);
+    const { onDead } = route;
+    // A judge that fails has not said that the event may be left out.
+    const blocks = tryOr(() => onDead(eventOf(held)) !== 'skip', true);
     if (!(await store.giveUp(held, blocks ? 'dead' : 'skipped', describe(error)))) return reportLost(pass, event);
     sum.dead++;
     return report({ kind: 'dead', error, attempt, blocks, event });
@@ -214,27 +225,6 @@ function limitAttempt(ms: number, stop: AbortSignal | undefined): { signal: Abor
 function eventOf(held: Delivery): OutgoingEvent {
   const { eventId: id, type, aggregate, sequence, payload, headers, derivedKey, createdAt } = held;
   return { id, type, aggregate, sequence, payload, headers, derivedKey, createdAt };
-}
-
-/** A judge that fails has not said that the event may be left out. */
-function isBlocking({ onDead }: Route, held: Delivery): boolean {
-  try {
-    return onDead(eventOf(held)) !== 'skip';
-  } catch {
-    return true;
-  }
-}
-
-/** The span belongs to the trace that has announced the event. */
-function spanOf({ eventId, destination, type, attempts, headers }: Delivery): SpanOptions {
-  const attributes = {
-    'messaging.operation.name': 'send',
-    'messaging.message.id': eventId,
-    'messaging.destination.name': destination,
-    'oncekit.event.type': type,
-    'oncekit.attempt': attempts,
-  };
-  return { kind: 'producer', attributes, from: headers };
 }
 
 function nameOf({ eventId, destination: peer, aggregate, type }: Delivery): EventName {

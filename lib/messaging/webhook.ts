@@ -45,7 +45,13 @@ export function webhook({ url, secrets, allowAddress, clock = Date.now, ...optio
       const body = webhookBody(event);
       let response: Response;
       try {
-        const headers = { ...headersOf(event), ...signWebhook(event.id, body, clock(), secrets) };
+        const headers = {
+          ...event.headers,
+          'content-type': 'application/json',
+          'idempotency-key': `"${event.derivedKey}"`,
+          'user-agent': 'oncekit',
+          ...signWebhook(event.id, body, clock(), secrets),
+        };
         response = await send(target, { method: 'POST', headers, body, redirect: 'manual', signal });
       } catch (cause) {
         throw new PublishError(signal.aborted ? 'No answer in time.' : `No answer: ${codeOf(cause)}.`, { cause });
@@ -67,15 +73,6 @@ function targetOf(url: string): URL {
     { existing: `${target.protocol}//…@${target.host}`, expected: `${target.protocol}//${target.host}` },
   );
   return target;
-}
-
-function headersOf({ headers, derivedKey }: OutgoingEvent): Record<string, string> {
-  return {
-    ...headers,
-    'content-type': 'application/json',
-    'idempotency-key': `"${derivedKey}"`,
-    'user-agent': 'oncekit',
-  };
 }
 
 /** The same bytes in every attempt, so that receivers may compare them. */

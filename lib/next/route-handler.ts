@@ -5,7 +5,6 @@ import { assertKnownOptions, listOf, type OptionNames, returned } from '../core/
 import { executedBy, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { Run } from '../engine/call-result.ts';
-import type { ExecuteRequest } from '../engine/definition.ts';
 import { isFinal } from '../engine/handler.ts';
 import { UnkeptAnswer } from '../engine/kept.ts';
 import type { Operation } from '../engine/operation.ts';
@@ -100,7 +99,13 @@ export function routeHandler<Input, Result, Reason extends string>(
       key: keyed.key,
       keyless: !keyed.isTheirs,
       payload: undefined,
-      read: () => read(request, context, options, operation.name),
+      read: async () => {
+        const payload = await readBody(request);
+        const { input } = options;
+        if (!input) return { payload };
+        const made = input(payload, { params: (await context?.params) ?? {}, url: new URL(request.url) });
+        return { payload, input: returned(`input of ${operation.name}`, made) };
+      },
       context: [pathOf(request)],
       method: request.method,
       headers: () => request.headers,
@@ -157,18 +162,6 @@ function keyOf<Result>(
   const isGuarded = !isIdempotent || (method === 'DELETE' && guardDelete);
   const theirs = isGuarded ? (keyOfHeader(headers.get('idempotency-key'), strictHeader) ?? undefined) : undefined;
   return { key: theirs, isTheirs: theirs !== undefined || (isGuarded && key === 'required'), isIdempotent };
-}
-
-async function read<Result>(
-  request: Request,
-  context: RouteContext | undefined,
-  { input }: RouteHandlerOptions<Result>,
-  name: string,
-): Promise<Pick<ExecuteRequest, 'payload' | 'input'>> {
-  const payload = await readBody(request);
-  if (!input) return { payload };
-  const made = input(payload, { params: (await context?.params) ?? {}, url: new URL(request.url) });
-  return { payload, input: returned(`input of ${name}`, made) };
 }
 
 /** Part of the intent: one key for the refunds of two orders is a mismatch, not a replay (F1). */

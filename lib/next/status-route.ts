@@ -1,6 +1,6 @@
 import type { NextRequest } from 'next/server.js';
 import { jsonText } from '../core/data.ts';
-import { assertSetUp } from '../core/errors.ts';
+import { assertSetUp, tryOr } from '../core/errors.ts';
 import { admission, assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import type { Idempotency } from '../engine/idempotency.ts';
@@ -52,7 +52,7 @@ export function statusRoute(known: Known, options: StatusRouteOptions = {}): { G
   const { explainMissing, errorPages, addressHeader }: Partial<AnyOperation> = first;
   const counted = limit ? callerLimit(limit, addressHeader) : undefined;
   const handler = (ask: Ask) => async (request: Request) => {
-    const { name, key } = askedOf(request);
+    const [name, key] = new URL(request.url).pathname.split('/').filter(Boolean).slice(-2).map(decode);
     const problem = (refusal: Refusal) => problemResponse(refusal, request, { errorPages, forForm: true });
     if (name === undefined || key === undefined) return problem(refuse('not_found'));
     const limited = (retryAfterMs: number) => problem(refuse('rate_limited', { retryAfterMs }));
@@ -61,16 +61,14 @@ export function statusRoute(known: Known, options: StatusRouteOptions = {}): { G
     const admitted = admission('admit of statusRoute', await admit(request));
     if (admitted !== true) return limited(admitted);
     const operation = find(name);
+    // Without an operation by address alone: else anybody could have the app asked who acts by making names up.
+    const principal = operation ? await operation.whoActs() : null;
+    const allowed = counted?.byCaller(request, principal) ?? true;
+    if (allowed !== true) return limited(allowed);
     if (!operation) {
-      // By address alone: to say what is missing asks the app who acts, which anybody could have done by making names up.
-      const allowed = counted?.byCaller(request, null) ?? true;
-      if (allowed !== true) return limited(allowed);
       const message = await explainMissing?.({ operation: name, key });
       return problem(refuse('not_found', message && process.env.NODE_ENV === 'development' ? { message } : {}));
     }
-    const principal = await operation.whoActs();
-    const allowed = counted?.byCaller(request, principal) ?? true;
-    if (allowed !== true) return limited(allowed);
     const status = await ask(operation, { key, scope: principal ?? undefined });
     if (!('ok' in status)) return answer(status, request);
     return problemResponse(status, request, { errorPages: operation.errorPages, forForm: true });
@@ -81,15 +79,14 @@ export function statusRoute(known: Known, options: StatusRouteOptions = {}): { G
   };
 }
 
-/** Finds operations by name. Of `idempotency` at each request: a module may be imported late. */
+/**
+ * Finds operations by name. Of `idempotency` at each request: a module may be imported late.
+ *
+ * @throws ConfigurationError where two of them have one name: they would tell each other's answers (K4)
+ */
 function finderIn(known: Known): (name: string) => AnyOperation | undefined {
   if ('operations' in known) return (wanted) => known.operations().find(({ name }) => name === wanted);
-  const byName = namesOf([known].flat());
-  return (name) => byName.get(name);
-}
-
-/** @throws ConfigurationError where two of them have one name: they would tell each other's answers (K4) */
-function namesOf(operations: readonly AnyOperation[]): ReadonlyMap<string, AnyOperation> {
+  const operations = [known].flat();
   const byName = new Map<string, AnyOperation>();
   for (const operation of operations) {
     const { name } = operation;
@@ -100,13 +97,7 @@ function namesOf(operations: readonly AnyOperation[]): ReadonlyMap<string, AnyOp
     );
     byName.set(name, operation);
   }
-  return byName;
-}
-
-function askedOf(request: Request) {
-  const { pathname } = new URL(request.url);
-  const [name, key] = pathname.split('/').filter(Boolean).slice(-2).map(decode);
-  return { name, key };
+  return (name) => byName.get(name);
 }
 
 type Ask = (operation: AnyOperation, asked: KeyRequest) => ReturnType<AnyOperation['status' | 'fence']>;
@@ -128,10 +119,4 @@ function json(status: number, body: Partial<KeyStatus<unknown>>, request: Reques
   return new Response(jsonText({ ...body, redirect }), { status, headers });
 }
 
-function decode(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined;
-  }
-}
+const decode = (segment: string) => tryOr(() => decodeURIComponent(segment), undefined);

@@ -76,10 +76,10 @@ export function stripeCall<Arguments, R, Reason extends string = never>(
         throw withPause(error);
       }
     },
-    ...(lookup ? { lookup: (stored, request) => lookup(stored, readOptions(request), request) } : {}),
-    ...(fromReference
-      ? { fromReference: (reference, request) => fromReference(reference, readOptions(request), request) }
-      : {}),
+    ...(lookup && { lookup: (stored, request) => lookup(stored, readOptions(request), request) }),
+    ...(fromReference && {
+      fromReference: (reference, request) => fromReference(reference, readOptions(request), request),
+    }),
     judge: (error) => judge?.(error) ?? (error instanceof StripePendingError ? 'look_up' : judgeStripeError(error)),
   };
 }

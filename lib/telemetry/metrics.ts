@@ -158,11 +158,8 @@ export function gaugeKeys(ask: () => Promise<readonly OpenCount[]>, operations: 
 }
 
 /** Something that waits, or waits for a person. */
-interface Waiting {
+interface Waiting extends Pick<OpenCount, 'state' | 'count' | 'oldestAt'> {
   peer: string;
-  state: string;
-  count: number;
-  oldestAt: Date;
 }
 
 /**

@@ -25,7 +25,7 @@ export function traceHeaders(): Record<string, string> {
 
 export type { Span };
 
-export interface SpanOptions {
+interface SpanOptions {
   kind: keyof typeof KINDS;
   attributes: Attributes;
   /** Headers as `traceHeaders` gave them, maybe in another process: the span belongs to that trace. */

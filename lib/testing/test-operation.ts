@@ -3,6 +3,7 @@ import { ATTEMPT_FIELD, formInput, KEY_FIELD, KEYLESS_FORM, type KeyedCall } fro
 import { issuedText, keyOfIssued } from '../core/issued-key.ts';
 import { executedBy, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { isKey } from '../core/scope.ts';
+import { moment } from '../core/wait.ts';
 import {
   type Arrival,
   createTestKeys,
@@ -175,9 +176,8 @@ function refusal(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> = {}
 }
 
 function holding(point: HoldingPoint): { fault: Fault; held: Held } {
-  let reach = () => {};
+  const { reached, reach } = moment();
   let end = (_: 'released' | 'lost') => {};
-  const reached = new Promise<void>((resolve) => (reach = resolve));
   const ended = new Promise<'released' | 'lost'>((resolve) => (end = resolve));
   let isReached = false; // a replay never runs
   const stop = async () => {

@@ -99,12 +99,8 @@ async function runJobs(options: JobsOptions, onReady: () => void): Promise<void>
  */
 function askListener(events: WorkerEvents): () => Promise<unknown> {
   let listener: PoolClient | undefined;
-  events.on('pool:listen:success', ({ client }) => {
-    listener = client;
-  });
-  events.on('pool:listen:release', () => {
-    listener = undefined;
-  });
+  events.on('pool:listen:success', ({ client }) => (listener = client));
+  events.on('pool:listen:release', () => (listener = undefined));
   return async () => await listener?.query('SELECT 1').catch(() => {});
 }
 
@@ -121,9 +117,7 @@ function startRunner(options: JobsOptions, presence: Presence, events: WorkerEve
   const { pool, concurrency, graceMs } = options;
   // Jobs are marked with the runner's id, which graphile-worker draws. Ours says whose presence to look for; it is set
   // before the first job is asked for.
-  events.once('pool:create', ({ workerPool }) => {
-    workerPool.id = presence.workerId;
-  });
+  events.once('pool:create', ({ workerPool }) => (workerPool.id = presence.workerId));
   const settings = {
     concurrency,
     events,
@@ -136,9 +130,7 @@ function startRunner(options: JobsOptions, presence: Presence, events: WorkerEve
     },
     // Without a batch (of 0 ms) graphile-worker does not wait for the statement that ends a job: a shutdown could
     // overtake it, and a failure would be an unhandled rejection.
-    preset: {
-      worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0, gracefulShutdownAbortTimeout: graceMs },
-    },
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0, gracefulShutdownAbortTimeout: graceMs } },
   };
   return options.runner.runTaskList(settings, limitedTasks(options), pool);
 }

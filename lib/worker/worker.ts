@@ -99,10 +99,7 @@ export function startWorker(options: WorkerOptions): Worker {
   };
   let stopped: Promise<void> | undefined;
   return {
-    stop: () => {
-      stopped ??= drain();
-      return stopped;
-    },
+    stop: () => (stopped ??= drain()),
     ended,
   };
 }

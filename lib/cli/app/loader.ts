@@ -1,7 +1,7 @@
 import { createRequire, register } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { isSetUpWrongly } from '../../core/errors.ts';
+import { isSetUpWrongly, tryOr } from '../../core/errors.ts';
 import type { Principal } from '../../core/scope.ts';
 import type { Idempotency } from '../../engine/idempotency.ts';
 import type { Driven } from '../../worker/passes.ts';
@@ -84,14 +84,8 @@ async function prepareImports(root: string, files: string[]): Promise<void> {
 
 /** Finds the module that `node --import tsx` loads: the app's own, else the one that is beside the kit. */
 function resolveTsx(root: string): string | undefined {
-  for (const from of [path.join(root, 'package.json'), fileURLToPath(import.meta.url)]) {
-    try {
-      return createRequire(from).resolve('tsx');
-    } catch {
-      // Below: the next one.
-    }
-  }
-  return undefined;
+  const find = (from: string) => tryOr(() => createRequire(from).resolve('tsx'), undefined);
+  return find(path.join(root, 'package.json')) ?? find(fileURLToPath(import.meta.url));
 }
 
 /**

@@ -27,15 +27,13 @@ export function findBox(tree: FileTree, box: Box): BoxModule | undefined {
     const source = withoutComments(text);
     const exported = exportOf(blanked(source), MAKES[box]);
     if (exported) return { file, exported };
-    if (doesSomething(callAt(source, MAKES[box]))) hidden ??= { file, exported };
+    if (DOES_SOMETHING.test(callAt(source, MAKES[box]) ?? '')) hidden ??= { file, exported };
   }
   return hidden;
 }
 
 /** The pages of the admin view make themselves a bare one to read by, which has nothing to send or to run again. */
-function doesSomething(call = ''): boolean {
-  return /\b(destinations|sources)\b(?!\s*:\s*(\[\s*\]|\{\s*\}))/.test(call);
-}
+const DOES_SOMETHING = /\b(destinations|sources)\b(?!\s*:\s*(\[\s*\]|\{\s*\}))/;
 
 /** The name of `export const outbox = createOutbox(…)`, or of a constant that is exported below. */
 function exportOf(code: string, make: string): string | undefined {

@@ -58,12 +58,12 @@ export function findApp(tree: FileTree): App {
 /** Reads package.json; undefined where there is none. Throws a CliError for one that cannot be read. */
 function readPackageJson(tree: FileTree): PackageJson | undefined {
   const text = tree.read('package.json');
-  return text === undefined ? undefined : parsed('package.json', () => JSON.parse(text));
+  return text === undefined ? undefined : parsed('package.json', text);
 }
 
-function parsed<T>(file: string, parse: () => T): T {
+function parsed<T>(file: string, json: string): T {
   try {
-    return parse();
+    return JSON.parse(json);
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${(error as Error).message}.`, 'Mend it, then run this again.');
   }
@@ -146,15 +146,12 @@ export function findImports(tree: FileTree): Imports {
 function compilerOptions(tree: FileTree, file: string, depth = 0): CompilerOptions {
   const text = tree.read(file) ?? tree.read(`${file}.json`);
   if (text === undefined || depth > 5) return {};
-  const read: TsConfig = parsed(file, () => parseJsonc(text));
+  // It may have comments, and commas behind the last of a list.
+  const json = withoutComments(text.replace(/^\uFEFF/, '')).replace(/,(?=\s*[}\]])/g, '');
+  const read: TsConfig = parsed(file, json);
   const bases = [read.extends ?? []].flat().filter((base) => base.startsWith('.'));
   const inherited = bases.map((base) => compilerOptions(tree, path.posix.join(file, '..', base), depth + 1));
   return Object.assign({}, ...inherited, read.compilerOptions);
-}
-
-/** JSON with comments and commas behind the last of a list, as in tsconfig.json. Throws a SyntaxError for anything else. */
-function parseJsonc(text: string) {
-  return JSON.parse(withoutComments(text.replace(/^\uFEFF/, '')).replace(/,(?=\s*[}\]])/g, ''));
 }
 
 /** How one file of the app imports another; both are paths of .ts files in it. */

@@ -103,7 +103,7 @@ function assertPostgres(files: PrismaSchema['files']): void {
 }
 
 /** The module that makes the app's Prisma client. */
-export interface ClientModule {
+interface ClientModule {
   file: string;
   /** The name under which it exports the client. */
   exported: string;

@@ -10,7 +10,7 @@ import { blanked, callAt, endOf, lineAt, withoutComments } from '../app/source-t
 import { CliError } from '../command.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { checkNames, checkOperations, checkRoutes } from './routes.ts';
-import { readWindow, type Window } from './window.ts';
+import { type checkWindow, readWindow } from './window.ts';
 
 /** The findings about the app's files, and the facts that later checks need. */
 export interface AppFacts {
@@ -18,7 +18,7 @@ export interface AppFacts {
   /** Missing where there is no app here. */
   app?: App;
   /** By its text; missing where there is no set-up. */
-  window?: Window | 'unreadable';
+  window?: Parameters<typeof checkWindow>[1];
   /** The module of the set-up; missing where it is not there. */
   setUpFile?: string;
   /** The set-up as the app has it; missing where it cannot be loaded. */

@@ -61,12 +61,10 @@ const readsStandby = checkNamed('Reads').warning(
 );
 
 /** The fault where a role may not look into the schema of the tables, and the remedy. */
-export function withoutSchema(user: string, schema: string): [says: string, fix: string] {
-  return [
-    `The database role ${user} may not look into the schema ${schema}, where the kit's tables are.`,
-    `GRANT USAGE ON SCHEMA ${schema} TO ${user}`,
-  ];
-}
+export const withoutSchema = (user: string, schema: string): [says: string, fix: string] => [
+  `The database role ${user} may not look into the schema ${schema}, where the kit's tables are.`,
+  `GRANT USAGE ON SCHEMA ${schema} TO ${user}`,
+];
 
 async function closedSchema(sql: Queryable, user: string, rename: Rename): Promise<string | undefined> {
   const { rows } = await sql.query(

@@ -11,7 +11,7 @@ import { RUN_SQL } from './kit-sql.ts';
  *
  * @param rename gives the tables the names that they have in this app
  */
-export async function checkSchema(sql: Queryable, rename: Rename = asIs): Promise<Finding[]> {
+export async function checkSchema(sql: Queryable, rename: Rename = (name) => name): Promise<Finding[]> {
   const names = Object.values(TABLES_OF).flat();
   const { rows } = await sql.query(SEEN, [names, names.map(rename)]);
   const found = new Map<string, Seen>(rows.map((row) => [row.name, row]));
@@ -20,8 +20,6 @@ export async function checkSchema(sql: Queryable, rename: Rename = asIs): Promis
   const hasMessaging = TABLES_OF.messaging.some((name) => found.get(name)?.called);
   return hasMessaging ? [keys, checkPart('messaging', found, place)] : [keys];
 }
-
-const asIs: Rename = (name) => name;
 
 const SEEN = `
 SELECT name, here::text AS called, obj_description(here, 'pg_class') AS comment,

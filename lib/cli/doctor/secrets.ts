@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { tryOr } from '../../core/errors.ts';
 import { weaknessOf } from '../../core/secret-strength.ts';
 import { LEAST_TO_SIGN, secretId, secretsIn } from '../../core/secrets.ts';
 import type { SetUp } from '../../engine/config.ts';
@@ -181,13 +182,8 @@ const ENV_FILES = ['.env', '.env.local', '.env.development', '.env.production'];
  * folder is in no repository, or there is no git here.
  */
 function committedVariables(root: string): Variable[] {
-  const git = (...args: string[]) => {
-    try {
-      return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-    } catch {
-      return '';
-    }
-  };
+  const git = (...args: string[]) =>
+    tryOr(() => execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }), '');
   return ENV_FILES.flatMap((file) => {
     const added = git('log', '-50', '-p', '--format=', '--', file)
       .split('\n')

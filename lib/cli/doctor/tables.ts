@@ -12,15 +12,10 @@ interface FoundTable {
   isUnlogged: boolean;
 }
 
-interface FoundIndex {
-  table: TableName;
-  name: string;
+interface FoundIndex extends Pick<KitIndex, 'table' | 'name' | 'isUnique' | 'isPrimary' | 'isPartial'> {
   relname: string;
   columns: string[];
   constraint: string | null;
-  isUnique: boolean;
-  isPrimary: boolean;
-  isPartial: boolean;
   isValid: boolean;
   isImmediate: boolean;
 }

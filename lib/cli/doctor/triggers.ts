@@ -7,15 +7,11 @@ import { type KitSql, type KitTrigger, RUN_SQL, scriptOf, statementFor } from '.
 
 const check = checkNamed('Tables');
 
-interface FoundTrigger {
-  table: TableName;
-  name: string;
-  calls: string;
+interface FoundTrigger extends Pick<KitTrigger, 'table' | 'name' | 'calls' | 'type'> {
   /** The body of the function that it calls. */
   source: string;
   /** Of the function, as `name=value`. */
   settings: string[];
-  type: number;
   hasColumns: boolean;
   /** Its WHEN as PostgreSQL prints it, empty without one. */
   condition: string;

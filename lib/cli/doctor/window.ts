@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const MARGIN_MS = 15 * 60_000;
 
 /** How long keys are taken, and how long their rows are kept. */
-export type Window = Pick<SetUp, 'windowMs' | 'retentionMs'>;
+type Window = Pick<SetUp, 'windowMs' | 'retentionMs'>;
 
 /**
  * Reads the call of `createIdempotency`, where it has plain strings and numbers; the kit's defaults for what it

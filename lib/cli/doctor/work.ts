@@ -90,29 +90,23 @@ function split(counts: Record<string, number>, names: readonly string[] | undefi
 const sum = (counts: [string, number][]) => counts.reduce((total, [, count]) => total + count, 0);
 const isRecent = (seconds: number | null) => seconds !== null && seconds <= SEEN_S;
 
-function ofNoOperation(name: string, count: number): [says: string, fix: string] {
-  const it = count === 1 ? 'waits' : 'wait';
-  return [
-    `${counted(count, 'unfinished key')} of ${name} ${it} for an operation of that name, and none is listed.`,
-    `List ${name} in lib/operations.ts again, or at last where .as('${name}') has made it; a worker then goes on.`,
-  ];
-}
+/** Says what is wrong where so many are of a name, and what to do. */
+type Fault = (name: string, count: number) => [says: string, fix: string];
 
-function ofNoWorker(name: string, count: number): [says: string, fix: string] {
-  const it = count === 1 ? 'has' : 'have';
-  return [
-    `${counted(count, 'unfinished key')} of ${name} ${it} been due for over an hour, and the worker that runs does not know the operation.`,
-    `Import the module that defines ${name} where that worker or cron route starts.`,
-  ];
-}
+const ofNoOperation: Fault = (name, count) => [
+  `${counted(count, 'unfinished key')} of ${name} ${count === 1 ? 'waits' : 'wait'} for an operation of that name, and none is listed.`,
+  `List ${name} in lib/operations.ts again, or at last where .as('${name}') has made it; a worker then goes on.`,
+];
 
-function toNoDestination(name: string, count: number): [says: string, fix: string] {
-  const it = count === 1 ? 'waits' : 'wait';
-  return [
-    `${counted(count, 'event')} ${it} for ${name}, a destination that the outbox does not have.`,
-    `Give it back to the outbox, or give them up: npx oncekit messages abandon ${name} --yes`,
-  ];
-}
+const ofNoWorker: Fault = (name, count) => [
+  `${counted(count, 'unfinished key')} of ${name} ${count === 1 ? 'has' : 'have'} been due for over an hour, and the worker that runs does not know the operation.`,
+  `Import the module that defines ${name} where that worker or cron route starts.`,
+];
+
+const toNoDestination: Fault = (name, count) => [
+  `${counted(count, 'event')} ${count === 1 ? 'waits' : 'wait'} for ${name}, a destination that the outbox does not have.`,
+  `Give it back to the outbox, or give them up: npx oncekit messages abandon ${name} --yes`,
+];
 
 type Counts = Record<'attention' | 'slow' | 'dead_out' | 'dead_in', number>;
 

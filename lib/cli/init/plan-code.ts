@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type FileTree, filesBelow, moduleNames, sourceFiles } from '../app/file-tree.ts';
 import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
 import { type App, type Imports, installed, specifier } from '../app/next-app.ts';
-import type { ClientModule } from '../app/prisma.ts';
+import type { findClient } from '../app/prisma.ts';
 import { blanked, callAt, withoutComments } from '../app/source-text.ts';
 import type { Plan } from './plan.ts';
 
@@ -19,7 +19,7 @@ export function moduleFiles({ src, packageJson }: App): { idempotency: string; o
 interface CodeOptions {
   app: App;
   imports: Imports;
-  client: ClientModule | undefined;
+  client: ReturnType<typeof findClient>;
   /** The app is to have an outbox and an inbox. */
   messaging: boolean;
 }
@@ -28,7 +28,8 @@ interface CodeOptions {
 export function planCode(tree: FileTree, { app, imports, client, messaging }: CodeOptions): Plan {
   const { idempotency, operations } = moduleFiles(app);
   const from = (file: string, to: string) => specifier(file, to, imports);
-  const draft: Draft = { tree, app, plan: { writes: [], kept: [], notes: [] } };
+  const routes = filesBelow(tree, app.router, /(^|\/)route\.[jt]sx?$/);
+  const draft: Draft = { tree, app, routes, plan: { writes: [], kept: [], notes: [] } };
   const { plan } = draft;
   const made = client ?? { file: `${app.src}lib/prisma.ts`, exported: 'prisma' };
   addFile(draft, idempotency, 'export const idempotency', () => {
@@ -50,12 +51,9 @@ export function planCode(tree: FileTree, { app, imports, client, messaging }: Co
     boxes.push({ box: 'outbox', file, exported: 'outbox' }, { box: 'inbox', file, exported: 'inbox' });
   }
 
-  const routes = filesBelow(tree, app.router, /(^|\/)route\.[jt]sx?$/);
-  addRoute(draft, routes, 'idempotency/[operation]/[key]', 'statusRoute', (file) =>
-    statusRouteModule(from(file, operations)),
-  );
+  addRoute(draft, 'idempotency/[operation]/[key]', 'statusRoute', (file) => statusRouteModule(from(file, operations)));
   const names = boxes.map(({ box }) => box).join(', ');
-  addRoute(draft, routes, 'cron/[task]', 'cronRoute', (file) => {
+  addRoute(draft, 'cron/[task]', 'cronRoute', (file) => {
     const imports = importsOf(boxes, (module) => from(file, module));
     return cronRouteModule(from(file, idempotency), from(file, operations), { names, imports });
   });
@@ -72,6 +70,8 @@ export function planCode(tree: FileTree, { app, imports, client, messaging }: Co
 interface Draft {
   tree: FileTree;
   app: App;
+  /** The files of its routes. */
+  routes: readonly string[];
   plan: Plan;
 }
 
@@ -83,15 +83,9 @@ function addFile({ tree, plan }: Draft, file: string, holds: string, content: ()
   }
 }
 
-/** Adds nothing where one of the `routes` holds it already. */
-function addRoute(
-  draft: Draft,
-  routes: readonly string[],
-  at: string,
-  holds: string,
-  content: (file: string) => string,
-): void {
-  const { tree, app, plan } = draft;
+/** Adds nothing where one of the app's routes holds it already. */
+function addRoute(draft: Draft, at: string, holds: string, content: (file: string) => string): void {
+  const { tree, app, routes, plan } = draft;
   if (routes.some((each) => tree.read(each)?.includes(`${holds}(`))) return;
   const file = `${app.router}/api/${at}/route.ts`;
   // Next refuses two names for one part of a path.
@@ -142,7 +136,7 @@ const ADAPTER_LINE = `import { PrismaPg } from '${OURS}';`;
  * Lets the app's client take the kit's `PrismaPg`, which has Prisma's arguments: one word of an import, where that stands
  * there in plain form. Otherwise it says what to change, unless a pool is the kit's already or Prisma's adapter is not there.
  */
-export function planAdapter(tree: FileTree, { packageJson }: App, client: ClientModule | undefined): Partial<Plan> {
+export function planAdapter(tree: FileTree, { packageJson }: App, client: CodeOptions['client']): Partial<Plan> {
   if (!client || !installed(packageJson)[PRISMAS] || isThere(tree)) return {};
   const { file } = client;
   const before = tree.read(file) ?? '';

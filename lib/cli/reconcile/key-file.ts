@@ -1,4 +1,5 @@
 import { isPlainObject } from '../../core/data.ts';
+import { tryOr } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { nameOf } from '../../core/scope.ts';
 import type { NamedKey } from '../../engine/phases/lost-key.ts';
@@ -72,12 +73,9 @@ function namedKey(line: string, tenant: string | undefined, bad: Bad): NamedKey 
 }
 
 function parsed(line: string, bad: Bad): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (isPlainObject(value)) return value;
-  } catch {
-    // Without the parser's error: it quotes what it could not read.
-  }
+  // Without the parser's error: it quotes what it could not read.
+  const value: unknown = tryOr(() => JSON.parse(line), undefined);
+  if (isPlainObject(value)) return value;
   throw bad(
     'it is no JSON object.',
     'Write {"operation": "…", "principal": "…", "key": "…", "payload": …} in one line.',

@@ -42,7 +42,7 @@ export async function enterAll(
     const question = `Enter ${named.key} of ${named.operation} (${describeOutside(state)})? [y/N] `;
     if (!(await ask(printable(question)))) continue;
     each.entered = await state.enter(actor);
-    tell(enteredLine(named, each.entered));
+    tell(printable(`${named.key}: ${describeEntry(each.entered)}`));
   }
 }
 
@@ -123,16 +123,13 @@ function leftOfEntry(entered: EnteredKey | undefined): string | undefined {
   return entered.kind === 'running' ? 'not entered: somebody executes it at this moment' : undefined;
 }
 
-/** One line for what was entered, or came meanwhile. */
-function enteredLine({ key }: NamedKey, entered: EnteredKey): string {
-  const what = () => {
-    if (entered.kind === 'existing') return 'not entered: a row has come meanwhile';
-    if (entered.kind !== 'entered') return leftOfEntry(entered);
-    const { state } = entered;
-    if (state === 'unknown') return 'entered: unknown, asked about by the completer, or a person must say';
-    return `entered: ${state === undefined || state === 'in_progress' ? 'the completer goes on' : state}`;
-  };
-  return printable(`${key}: ${what()}`);
+/** Says what was entered, or came meanwhile. */
+function describeEntry(entered: EnteredKey): string | undefined {
+  if (entered.kind === 'existing') return 'not entered: a row has come meanwhile';
+  if (entered.kind !== 'entered') return leftOfEntry(entered);
+  const { state } = entered;
+  if (state === 'unknown') return 'entered: unknown, asked about by the completer, or a person must say';
+  return `entered: ${state === undefined || state === 'in_progress' ? 'the completer goes on' : state}`;
 }
 
 /** Returns the same for a script. */

@@ -2,7 +2,6 @@ import { assertSetUp } from '../../core/errors.ts';
 import { isKey } from '../../core/scope.ts';
 import { callerLimits, keyOfHeader } from '../request-headers.ts';
 import type { StoppedBy } from './errors.ts';
-import { requireNumber } from './policy.ts';
 
 const KEY_HEADER = 'Idempotency-Key';
 
@@ -59,7 +58,8 @@ export async function prepare(
   const signal = given.signal === undefined ? (request?.signal ?? null) : given.signal;
   const headers = new Headers(given.headers ?? request?.headers);
 
-  if (deadlineMs !== undefined) requireNumber('deadlineMs', deadlineMs, Number.NEGATIVE_INFINITY);
+  const facts = { existing: deadlineMs, expected: Number.NEGATIVE_INFINITY };
+  assertSetUp(deadlineMs === undefined || deadlineMs >= facts.expected, 'deadlineMs must be a number.', facts);
   const limits = callerLimits(headers);
   const key = settleKey(method, headers, givenKey, newKey);
   const body = await settleBody(given.body ?? null, request, headers);
@@ -103,9 +103,7 @@ function settleKey(
   if (typeof given !== 'string' && own) return keyOfHeader(own) ?? undefined;
   const key = given ?? (GETS_KEY.has(method) ? newKey() : false);
   if (key === false) return;
-  assertSetUp(isKey(key), 'A key is 1 to 255 visible ASCII characters without comma and quotes.', {
-    existing: key,
-  });
+  assertSetUp(isKey(key), 'A key is 1 to 255 visible ASCII characters without comma and quotes.', { existing: key });
   headers.set(KEY_HEADER, `"${key.replaceAll('\\', '\\\\')}"`);
   return key;
 }

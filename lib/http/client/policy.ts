@@ -59,14 +59,13 @@ function completeNumbers<T extends object>(
   least: Record<keyof T, number>,
 ): T {
   const all = { ...defaults, ...given };
-  for (const name in least) requireNumber(`${option}.${name}`, all[name], least[name]);
+  for (const name in least) {
+    const [existing, expected]: [unknown, number] = [all[name], least[name]];
+    // NaN passes every comparison of the wrong kind, and would make a deadline that never comes.
+    const isMeant = (existing as number) >= expected;
+    assertSetUp(isMeant, `${option}.${name} must be a number of at least ${expected}.`, { existing, expected });
+  }
   return all;
-}
-
-/** NaN passes every comparison of the wrong kind, and would make a deadline that never comes. */
-export function requireNumber(name: string, value: unknown, min: number): void {
-  const least = min === Number.NEGATIVE_INFINITY ? '' : ` of at least ${min}`;
-  assertSetUp((value as number) >= min, `${name} must be a number${least}.`, { existing: value, expected: min });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { decorrelatedJitter, equalJitter, fullJitter, parseHttpDate, parseRetryAfter } from '../../core/backoff.ts';
 import { type CircuitBreaker, circuitBreakers, type Health } from '../../core/circuit-breaker.ts';
+import { tryOr } from '../../core/errors.ts';
 import { sleep } from '../../core/wait.ts';
 import { type Prepared, prepare, type RetryingInit } from './call.ts';
 import { CircuitOpenError, NoAnswerError, type StoppedBy } from './errors.ts';
@@ -209,9 +210,5 @@ const NEVER = new AbortController().signal;
 
 /** Calls a hook. An error of the hook does not fail the request. */
 function callHook<E>(hook: ((event: E) => void) | undefined, event: E): void {
-  try {
-    hook?.(event);
-  } catch {
-    // The request goes on.
-  }
+  tryOr(() => hook?.(event), undefined);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
-import { IdempotencyError } from '../../core/errors.ts';
+import { IdempotencyError, tryOr } from '../../core/errors.ts';
 import type { ConformanceTarget, JsonObject } from './target.ts';
 
 /** A request to the target; what is left out is as it should be. */
@@ -145,12 +145,8 @@ async function exchange(
 }
 
 function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
+  const value: unknown = tryOr(() => JSON.parse(text), undefined);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** The endpoint does not keep a rule. `existing` is what it did, `expected` what the contract says. */
