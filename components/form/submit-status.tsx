@@ -15,10 +15,11 @@ const words = [
   'data-[state=offline]:bg-warn-surface data-[state=offline]:text-warn',
 ].join(' ');
 
-/** "Check again" and "Start over", where they help. */
+/** "Check again", "Send once more" and "Start over", where they help. */
 const buttons = [
   '*:data-action:min-h-11 *:data-action:rounded-lg *:data-action:px-4 *:data-action:py-2 *:data-action:font-medium',
   '*:data-[action=check]:border *:data-[action=check]:border-strong-line *:data-[action=check]:bg-surface',
+  '*:data-[action=send-again]:border *:data-[action=send-again]:border-strong-line *:data-[action=send-again]:bg-surface',
   // In doubt, asking helps most, so that button is the prominent one. A form that has not arrived is better sent again.
   '[&:not([data-absent])>[data-state=unknown]~[data-action=check]]:border-transparent',
   '[&:not([data-absent])>[data-state=unknown]~[data-action=check]]:bg-accent',

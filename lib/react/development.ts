@@ -31,6 +31,13 @@ export function complainOfMissingField(form: HTMLFormElement, operation: string)
   );
 }
 
+/** `executeAsync` resolves with the first answer. */
+export function complainOfRepeat(operation: string): void {
+  complain(
+    `The form of ${operation} was submitted once more by code, with nothing changed and nothing that a person has done since its answer. It was not sent again. Submit it where a person does something, with other values, or give the form again="allow".`,
+  );
+}
+
 /** `url`: with the key, which is left out of the words. */
 export function complainOfNoStatusRoute(url: string): void {
   const place = url.slice(0, url.lastIndexOf('/'));

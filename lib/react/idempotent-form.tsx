@@ -31,6 +31,7 @@ export function IdempotentForm<R, Reason extends string = string>(props: Idempot
     statusUrl,
     storage,
     policy,
+    again,
     onSettled,
     onTransition,
     ...rest

@@ -43,6 +43,8 @@ export interface IdempotentSubmitOptions<R, Reason extends string = string> {
   /** Runs at each step, for your log. */
   onTransition?: ((transition: Transition) => void) | undefined;
   policy?: Partial<RetryPolicy> | undefined;
+  /** For a form whose every click counts, such as a like: sends unchanged values once more, and does not ask about it. */
+  again?: 'allow' | undefined;
 }
 
 /** How patiently a lost attempt is repeated, always under the same key. All times in milliseconds. */
@@ -106,18 +108,25 @@ export interface IdempotentSubmit<R, Reason extends string = string, I = never> 
   canCheck: boolean;
   /** A person can give the key up: `startOver`. */
   canStartOver: boolean;
+  /** It has succeeded, and was submitted again with nothing changed. It is sent once more only by `sendAgain`. */
+  canSendAgain?: boolean | undefined;
   /**
    * Submits a form, or the values that its operation's schema takes: plain objects, lists, text, numbers, bigints, booleans,
    * null, Dates and Files. They are copied, so a retry sends what was given here. In development anything else is a
    * ConfigurationError, which names the value.
    */
   execute: (values: FormData | I) => void;
-  /** Resolves with null when the submit was ignored, and when it ended without an outcome (unknown, redirected, unmounted). */
+  /**
+   * Resolves with null when the submit was ignored, and when it ended without an outcome (unknown, redirected, unmounted). The
+   * same values once more, with nothing done by a person since, get the first answer, and are not sent.
+   */
   executeAsync: (values: FormData | I) => Promise<Outcome<R, Reason, I> | null>;
   /** Asks the status route again what became of an `unknown` submit. */
   check: () => void;
   /** Clears the view, never a key. */
   reset: () => void;
+  /** Sends once more, under a new key, what `canSendAgain` asks about. */
+  sendAgain: () => void;
   /** Takes a new key, once the old one is fenced or its answer known. */
   startOver: () => void;
   formProps: FormProps;

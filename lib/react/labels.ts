@@ -10,7 +10,7 @@ export type Message<R> = string | ((outcome: Outcome<R> | null) => string);
  * message, unless there is one for its code here.
  */
 export type Messages<R = unknown> = Record<
-  Status | 'absent' | 'recovered' | 'checkAgain' | 'startOver' | 'show',
+  Status | 'absent' | 'recovered' | 'repeated' | 'checkAgain' | 'startOver' | 'sendAgain' | 'show',
   Message<R>
 > &
   Partial<Record<Code, Message<R>>>;

@@ -85,14 +85,19 @@ describe('only its own events', () => {
     customElements.define(
       'own-field',
       class extends HTMLElement {
+        static formAssociated = true;
         form = '';
         connectedCallback() {
+          const internals = this.attachInternals();
           this.attachShadow({ mode: 'open' }).innerHTML = '<input aria-label="Inner">';
+          this.shadowRoot?.addEventListener('input', ({ target }) =>
+            internals.setFormValue((target as HTMLInputElement).value),
+          );
         }
       },
     );
     const orders = shop();
-    const { is, place, screen } = await show({ orders, children: createElement('own-field') });
+    const { is, place, screen } = await show({ orders, children: createElement('own-field', { name: 'inner' }) });
     await place();
     await is('hasSucceeded');
     const host = screen.container.querySelector('own-field') as HTMLElement;

@@ -27,7 +27,7 @@ export function SubmitStatus<R>({ submit, messages, className, children }: Submi
   const words = describeSubmit(submit, labels);
   const succeeded = status === 'hasSucceeded';
   // Not `disabled`: that would drop the focus of the person who has just pressed it.
-  const button = (action: string, label: 'checkAgain' | 'startOver', onClick: () => void) => (
+  const button = (action: string, label: 'checkAgain' | 'startOver' | 'sendAgain', onClick: () => void) => (
     <button
       type="button"
       ref={recoveryModule?.leaveFocus}
@@ -46,6 +46,7 @@ export function SubmitStatus<R>({ submit, messages, className, children }: Submi
       </div>
       {succeeded && redirect && <a href={redirect}>{labelText(labels.show, result)}</a>}
       {submit.canCheck && button('check', 'checkAgain', submit.check)}
+      {submit.canSendAgain && button('send-again', 'sendAgain', submit.sendAgain)}
       {submit.canStartOver && button('start-over', 'startOver', submit.startOver)}
     </>
   );
@@ -53,19 +54,19 @@ export function SubmitStatus<R>({ submit, messages, className, children }: Submi
 
 /** Describes the present state to a person. It is empty only when idle. */
 export function describeSubmit<R>(
-  submit: Pick<IdempotentSubmit<R>, 'status' | 'result' | 'recovered' | 'isPending' | 'isAbsent' | 'notice'>,
+  submit: Pick<
+    IdempotentSubmit<R>,
+    'status' | 'result' | 'recovered' | 'isPending' | 'isAbsent' | 'canSendAgain' | 'notice'
+  >,
   labels: Partial<Messages<R>>,
 ): string {
-  const { result, notice, isPending } = submit;
+  const { result, notice } = submit;
   const label = (key: keyof Messages) => labelText(labels[key], result);
-  // Between two attempts of ours nobody has to do anything, so the text stays and nothing new is read out.
-  const status = submit.status === 'unknown' && isPending ? 'retrying' : submit.status;
+  const status = recoveryModule?.laterLabel(submit) ?? submit.status;
   const { code, message } = (result ?? {}) as Partial<Refusal>; // only a refusal has them
   const refusal = code && (label(code) || message);
   // A notice comes with the refusal that it is the message of, or from the status route.
   if (notice) return `${label(status)} ${(message === notice && refusal) || notice}`;
-  if (submit.isAbsent) return label('absent');
-  if (status === 'hasSucceeded' && submit.recovered) return label('recovered');
   // The refusal that began a check, such as a mismatch, tells a person why we check.
   return ((status === 'hasErrored' || status === 'checking') && refusal) || label(status);
 }

@@ -39,7 +39,8 @@ export function useIdempotentSubmit<R>(
   action: SubmitAction<R>,
   options: IdempotentSubmitOptions<R>,
 ): IdempotentSubmit<R> {
-  const { intent, initialKey } = options;
+  const { intent } = options;
+  const initialKey = options.initialKey.split(' ')[0] as string;
   const formId = useId();
   // The raw action: wrapped in a closure it would have no address that HTML can post to.
   const [native, formAction] = useActionState<Outcome<R> | null, FormData>(action, null);
@@ -95,15 +96,7 @@ export function useIdempotentSubmit<R>(
         words.complainOfMissingField(currentTarget, askedOperation(options)),
       );
     }
-    const sent = valuesOf(currentTarget);
-    void submission.submit(new FormData(currentTarget, submitter)).then((outcome) => {
-      // As React does. What was entered meanwhile is not lost, and a field may be named `reset`.
-      if (!outcome?.ok || valuesOf(currentTarget) !== sent) return;
-      const told = submission.state();
-      HTMLFormElement.prototype.reset.call(currentTarget);
-      // What listens to resets may free the form, and controlled choices are out of step until they are rendered again.
-      submission.show({ ...told });
-    });
+    void submission.submit(new FormData(currentTarget, submitter), currentTarget, submitter);
   };
 
   return {
@@ -111,8 +104,9 @@ export function useIdempotentSubmit<R>(
     isLocked: isLocked(state),
     canCheck: canCheck(state),
     canStartOver: !!recoveryModule?.canStartOver(state),
-    execute: submission.submit,
-    executeAsync: submission.submit,
+    execute: submission.execute,
+    executeAsync: submission.execute,
+    sendAgain: submission.sendAgain,
     check: () => submission.dispatch({ type: 'asked', by: 'person' }),
     startOver: () => submission.dispatch({ type: 'asked', by: 'fence' }),
     reset: () => submission.dispatch({ type: 'reset' }),
@@ -126,13 +120,6 @@ export function useIdempotentSubmit<R>(
     },
     fieldProps: { name: KEY_FIELD, value: fieldKey(state), form: formId },
   };
-}
-
-/** Writes down what the form would send now. Files by name and time. */
-function valuesOf(form: HTMLFormElement): string {
-  return JSON.stringify([...new FormData(form)], (_, value) =>
-    value instanceof File ? value.name + value.lastModified : value,
-  );
 }
 
 /** True for an event of a field of this form. React brings others as well: of a form in a portal, in a dialog. */

@@ -151,6 +151,7 @@ const KEYS_ASK_NOTHING = [
 const OPERATION_ASKS_NOTHING = [
   ...[
     'name',
+    'volatile',
     'acceptKeys',
     'durability',
     'errorPages',

@@ -1,4 +1,5 @@
 import { FIRST_LABELS, type Messages } from '../labels.ts';
+import type { State } from '../submission/state.ts';
 
 /** The texts of the states that need recovery.ts, and that are loaded with it. */
 export const LATER_LABELS = {
@@ -10,9 +11,28 @@ export const LATER_LABELS = {
   hasErrored: 'This could not be done.', // only without a message of the refusal's own
   absent: 'It has not reached us so far. Sending it again is safe.',
   recovered: 'This was already sent, and it went through.',
+  repeated: 'This went through. Send it once more?',
   startOver: 'Start over',
+  sendAgain: 'Send once more',
   show: 'Show it',
 } satisfies Partial<Messages>;
+
+/** Names the text of a case that needs recovery.ts; undefined where that of the status is the one. */
+export function laterLabel({
+  status,
+  isPending,
+  isAbsent,
+  recovered,
+  canSendAgain,
+}: Pick<State<unknown>, 'status' | 'isPending' | 'isAbsent' | 'recovered' | 'canSendAgain'>):
+  | keyof Messages
+  | undefined {
+  if (isAbsent) return 'absent';
+  if (canSendAgain) return 'repeated';
+  if (status === 'hasSucceeded' && recovered) return 'recovered';
+  // Between two attempts of ours nobody has to do anything, so the text stays and nothing new is read out.
+  return status === 'unknown' && isPending ? 'retrying' : undefined;
+}
 
 /**
  * All default texts, in English. `idle` is empty; `hasErrored` is shown only where the answer has no message of its own.

@@ -106,15 +106,18 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     return state.status === 'hasNavigated' ? startCheck(state, 'shown') : state;
   },
 
-  edited(state) {
-    const { status, by, attempt, recovered } = state;
+  edited(state, { isSubmitted }) {
+    const { status, by, attempt, recovered, doubt, canSendAgain } = state;
     // A success that is news stays: a person who types on would wipe the words away, and order again unawares.
     // A submit that is not out yet must not go out any more: only the values that the person sees now.
-    if (status === 'hasSucceeded' ? !recovered : isOpen(state) && !attempt) return unlock(state);
+    const isFree = status === 'hasSucceeded' ? !recovered || isSubmitted : !attempt && (isOpen(state) || canSendAgain);
+    if (isFree) return unlock(state);
     // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.
     const asksAlready = by === 'edit' || by === 'otherTab' || isFence(by);
-    return isOpen(state) && !asksAlready ? startCheck(state, 'edit', null) : state;
+    return (isOpen(state) || (isSubmitted && doubt)) && !asksAlready ? startCheck(state, 'edit', null) : state;
   },
+
+  repeated: (state) => enter(state, state.status, { canSendAgain: true }),
 
   otherTabSettled(state, { key }) {
     const { status, doubt } = state;
@@ -178,7 +181,7 @@ function isRepeating({ status, attempt }: State<unknown>): boolean {
 
 /** A person can give the key up: in doubt, where an old answer stands in the way, or where the key leads nowhere. */
 export function canStartOver(state: State<unknown>): boolean {
-  const { status, result, nextKey, recovered } = state;
+  const { status, result, nextKey, recovered, canSendAgain } = state;
   const isStuck = status === 'hasErrored' && result?.ok === false && result.retry === 'never' && !nextKey;
-  return canCheck(state) || isStuck || (status === 'hasSucceeded' && recovered);
+  return canCheck(state) || isStuck || (status === 'hasSucceeded' && recovered && !canSendAgain);
 }

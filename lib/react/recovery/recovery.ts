@@ -11,13 +11,14 @@ import type {
   Settings,
   SubmissionContext,
 } from '../submission/context.ts';
-import { type Event, VIEW_EVENTS } from '../submission/machine.ts';
+import { type Event, isViewEvent } from '../submission/machine.ts';
 import { hasFinalAnswer, isFence, type State } from '../submission/state.ts';
+import { createJudge } from './judge.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
 import { askStatus, isReachable, probeStatusRoute } from './status-client.ts';
 
 export { ErrorSummary } from './error-summary.tsx';
-export { LATER_LABELS, leaveFocus } from './later-status.ts';
+export { LATER_LABELS, laterLabel, leaveFocus } from './later-status.ts';
 export { canStartOver } from './machine.ts';
 
 export const DEFAULT_POLICY: RetryPolicy = {
@@ -46,6 +47,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   let tabs: ReturnType<typeof openTabs>;
   let listeningUntil: AbortSignal | undefined;
   let latestPoll: object | undefined;
+  const judge = createJudge(form);
 
   async function run(send: Send<R>, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void> {
     const { intent, records } = settings();
@@ -61,6 +63,11 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
         await untilOnline(signal);
         [startedAt, n] = [Date.now(), 0]; // it was no attempt
         continue; // unless an edit has called it off
+      }
+      // A change that no event has told of. The other values may be meant.
+      if (!out && judge.isEdited()) {
+        dispatch({ type: 'edited' });
+        continue;
       }
       out ??= sendAttempt(form, send, n > 1, signal);
       const reply = await Promise.race([out, sleep(policy.timeoutMs, signal).then((): 'late' => 'late')]);
@@ -121,6 +128,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       if (about === settings().intent && !endedKeys.has(key)) dispatch({ type: 'otherTabSettled', key });
     });
     signal.addEventListener('abort', () => (tabs = void tabs?.close()));
+    judge.listen(signal);
     window.addEventListener('online', askInDoubt, { signal });
     // After this event, or the listener that `start` adds would get it, too.
     window.addEventListener('pageshow', ({ persisted }) => persisted && queueMicrotask(start), { signal });
@@ -152,18 +160,28 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     tabs?.postMessage([settings().intent, key]);
   }
 
-  function follow({ type }: Event<R>, before: State<R>): void {
+  function follow(event: Event<R>, before: State<R>): void {
+    judge.follow(event, before);
+    const { type } = event;
     const { status, key, redirect } = state();
     const isOver = status === 'hasNavigated' || (hasFinalAnswer(state()) && !hasFinalAnswer(before));
     // The key was given up or is settled. A redirect is a success, as a rule.
-    if (!VIEW_EVENTS.includes(type) && (isOver || (type === 'found' && key !== before.key))) {
+    if (!isViewEvent(type) && (isOver || (type === 'found' && key !== before.key))) {
       if (before.by === 'otherTab') endedKeys.add(before.key);
       else end(before.key);
     }
     if (status === 'hasNavigated' && redirect) location.assign(redirect);
   }
 
-  return { handlers: RECOVERY_HANDLERS, run, poll, listen, follow };
+  return {
+    handlers: {
+      ...RECOVERY_HANDLERS,
+      edited: (was, event) => (event.isSubmitted || judge.isEdit() ? RECOVERY_HANDLERS.edited(was, event) : was),
+    },
+    judge: judge.judge,
+    sendAgain: judge.sendAgain,
+    ...{ run, poll, listen, follow },
+  };
 }
 
 /** The key whose answer counts: a mismatch names another one, which has done what this key was for. */

@@ -12,6 +12,10 @@ export interface SubmissionContext<R> {
   lifetime(): AbortSignal;
   /** Facts about the latest submit, for its record. */
   meta?: Pick<KeyRecord, 'submittedAt' | 'page' | 'reloaded'> | null;
+  /** What this page has sent last. Only in memory: storage never holds what was entered (B3). */
+  sent?: Submitted | undefined;
+  /** What the person has done last, since the recovery is there. */
+  gesture?: Gesture | undefined;
   /** A lost submit that goes on by itself once the recovery is there, unless anything happens before. */
   waiting?: [send: Send<R>, signal: AbortSignal] | undefined;
   /** Undefined until it is loaded. */
@@ -21,6 +25,10 @@ export interface SubmissionContext<R> {
   /** Renders this state. */
   show(state: State<R>): void;
   settings(): Settings<R>;
+  /** Resolves with null when the lock swallowed the submit, or when it ended without an outcome. */
+  submit(values: object, element?: HTMLFormElement, button?: HTMLButtonElement | null): Promise<Outcome<R> | null>;
+  /** Sends what nothing has changed in once more: a person has said so. */
+  sendAgain(): void;
   dispatch(event: Event<R>): void;
   /** Begins when the form is mounted, and anew when its page comes back out of the back/forward cache. Returns how to stop. */
   start(): () => void;
@@ -35,6 +43,9 @@ export interface Recovery<R> {
   poll(again?: boolean): Promise<void>;
   /** Listens to the other tabs and the back/forward cache until the page is left. */
   listen(): void;
+  /** Decides about a submit behind another one. Undefined: it goes out; else it ends so. */
+  judge(next: Submitted): Promise<Outcome<R> | null | undefined> | Outcome<R> | null | undefined;
+  sendAgain(): void;
   /** Tells the other tabs that a key has ended, and follows a redirect that was found. */
   follow(event: Event<R>, before: State<R>): void;
 }
@@ -42,9 +53,29 @@ export interface Recovery<R> {
 /** The settings of a submission. They are read anew at each use, since a component may render with other props. */
 export interface Settings<R> extends Omit<IdempotentSubmitOptions<R>, 'initialKey' | 'storage'> {
   action: SubmitAction<R>;
+  /** As the server gave it, with the names of fields that change by themselves behind the key. */
+  initialKey?: string;
   records: Records;
   /** Gets an error that steers Next (`notFound()`), to throw it while rendering. */
   rethrow: (thrown: unknown) => void;
+}
+
+/** What was submitted, with the form that it is of, where that is known, and the button that was pressed. */
+export interface Submitted {
+  values: object;
+  element?: HTMLFormElement | undefined;
+  button?: HTMLButtonElement | null | undefined;
+  gesture?: Gesture | undefined;
+}
+
+/** A press of a pointer or a key, from its beginning until the next one; or a click that comes of neither. */
+export interface Gesture {
+  /** How many answers this page had shown when it began. */
+  readonly answers: number;
+  /** While an event of it goes on. `key`: of a key that is held down, `click`: of a double click, once more. */
+  acts?: 'first' | 'key' | 'click' | undefined;
+  /** Its key has been held down. */
+  isHeld?: boolean;
 }
 
 /** Sends what a person has submitted, once more for each attempt. */

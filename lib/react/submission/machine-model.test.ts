@@ -6,7 +6,7 @@ import { messages } from '../recovery/later-status.ts';
 import { RECOVERY_HANDLERS } from '../recovery/machine.ts';
 import { describeSubmit } from '../submit-status.tsx';
 import { type Ev, isCalledOff, record, refused, success } from './machine.fixture.ts';
-import { initialState, reduce, VIEW_EVENTS } from './machine.ts';
+import { initialState, isViewEvent, reduce } from './machine.ts';
 import type { KeyAnswer } from './state.ts';
 import { hasFinalAnswer, isFence, mayWriteRecord, type State, toRecordState } from './state.ts';
 import type { KeyRecord } from './storage.ts';
@@ -273,7 +273,7 @@ class World {
     const state = this.next(event);
     tab.state = state;
     if (hasFinalAnswer(state)) this.of(state.key).told = true;
-    if (state !== before && !VIEW_EVENTS.includes(event.type)) {
+    if (state !== before && !isViewEvent(event.type)) {
       const as = toRecordState(state);
       if (mayWriteRecord(this.stored, before, state))
         this.stored = as && { ...record(as, state.nextKey), key: state.key };

@@ -19,7 +19,10 @@ export type Event<R> =
   /** The submit ran out of patience (`run`), or a person asks (`person`) or starts over (`fence`). */
   | { type: 'asked'; by: 'run' | 'person' | 'fence'; again?: boolean; isLate?: boolean }
   | { type: 'found'; answer: KeyAnswer<R>; again: boolean }
-  | { type: 'edited' }
+  /** Other values were entered, or are submitted. */
+  | { type: 'edited'; isSubmitted?: boolean }
+  /** A person submits unchanged values behind a success: are they to be sent once more? */
+  | { type: 'repeated' }
   | { type: 'reset' }
   /** Mounted, or visible again: the memory of this page may be older than storage. */
   | { type: 'shown'; record: KeyRecord | null }
@@ -28,15 +31,10 @@ export type Event<R> =
   /** Another tab says that a key of this intent has ended. A hint. */
   | { type: 'otherTabSettled'; key: string };
 
-/** Events that change what is seen, not what is known: storage keeps what it has. */
-export const VIEW_EVENTS: Event<unknown>['type'][] = [
-  'submitted',
-  'shown',
-  'otherTabSettled',
-  'issued',
-  'edited',
-  'reset',
-];
+/** True for events that change what is seen, not what is known: storage keeps what it has. */
+export function isViewEvent(type: Event<unknown>['type']): boolean {
+  return /^(su|sh|ot|is|ed|re)/.test(type); // submitted, shown, otherTabSettled, issued, edited, repeated, reset
+}
 
 /** The first state: no key is made here, it comes with the page. `native` is the answer to a POST without JavaScript. */
 export function initialState<R>(initialKey: string, native: Outcome<R> | null): State<R> {

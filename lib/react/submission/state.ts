@@ -41,6 +41,8 @@ export interface State<R> {
   readonly by?: Asker | undefined;
   /** Of `unknown`: the server says it has not seen the key; a hint (S5). */
   readonly isAbsent?: boolean | undefined;
+  /** What was submitted last would do once more what has been done. A person decides. */
+  readonly canSendAgain?: boolean | undefined;
   /** Of `unknown` and `checking`: why the latest attempt was turned away. */
   readonly notice?: string | undefined;
   /** The latest attempt is on its way, and is still waited for. */
@@ -75,7 +77,17 @@ export interface KeyAnswer<R> {
 /** The next state. What belongs to one status only does not outlive it. */
 export function enter<R>(state: State<R>, status: Status, more?: Partial<State<R>>): State<R> {
   const isPending = /ing$|offline/.test(status); // executing, retrying, checking
-  return { ...state, by: undefined, isOut: false, isAbsent: false, notice: undefined, status, isPending, ...more };
+  return {
+    ...state,
+    by: undefined,
+    isOut: false,
+    isAbsent: false,
+    canSendAgain: false,
+    notice: undefined,
+    status,
+    isPending,
+    ...more,
+  };
 }
 
 /** True for a check that gives the key up. */

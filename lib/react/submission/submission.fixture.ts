@@ -13,6 +13,7 @@ import { createSubmission } from './submission.ts';
 export const records = openRecords('memory');
 export const status = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();
 export const online = { onLine: true };
+const FRAME_MS = 16;
 /** The page's window, as far as events go. */
 export let wires: EventTarget;
 
@@ -22,7 +23,23 @@ export function begin(action: SubmitAction<string>, more: Partial<Settings<strin
     ...{ action, records, policy: DEFAULT_POLICY, rethrow: () => {}, ...more },
   };
   const submission = createSubmission(initialState<string>('k1', null), () => settings);
-  return { ...submission, stop: submission.start() };
+  return {
+    ...submission,
+    stop: submission.start(),
+    submit(...what: Parameters<typeof submission.submit>) {
+      press();
+      return submission.submit(...what);
+    },
+    submitByCode: submission.submit,
+  };
+}
+
+/** The latest answer is painted. */
+export const isShown = () => vi.advanceTimersByTimeAsync(2 * FRAME_MS);
+
+/** A person clicks. */
+export function press(): void {
+  for (const type of ['pointerdown', 'click']) wires.dispatchEvent(new Event(type));
 }
 
 /** The network is gone, and the browser says so. */
@@ -99,6 +116,7 @@ export function onAPage() {
     vi.stubGlobal('navigator', online);
     vi.stubGlobal('location', { href: 'http://localhost/', assign: vi.fn(), reload: vi.fn() });
     vi.stubGlobal('fetch', status);
+    vi.stubGlobal('requestAnimationFrame', (draw: () => void) => setTimeout(draw, FRAME_MS));
   });
 
   afterEach(() => {

@@ -9,6 +9,7 @@ import {
   held,
   isBack,
   isGone,
+  isShown,
   onAPage,
   online,
   records,
@@ -223,6 +224,7 @@ describe('a submission', () => {
     const { action, answer } = held();
     const submission = begin(action);
     const done = submission.submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
     submission.stop();
     answer(success);
     expect(await done).toBeNull();
@@ -272,6 +274,7 @@ describe('a submission', () => {
     const submission = begin(action, { onSettled, onTransition });
     await submission.submit(new FormData());
     expect(onSettled).not.toHaveBeenCalled();
+    await isShown();
     await submission.submit(new FormData());
     expect(submission.state().status).toBe('hasSucceeded');
     expect(onSettled.mock.calls).toEqual([[success, { recovered: false }]]);
@@ -340,7 +343,7 @@ describe('a submission', () => {
     // The next intent may meet the next deployment.
     statusSays({ state: 'abandoned', nextKey: 'k3' });
     again.dispatch({ type: 'asked', by: 'fence' });
-    await vi.advanceTimersByTimeAsync(0);
+    await isShown();
     expect(await again.submit(new FormData())).toBeNull();
     expect(location.reload).toHaveBeenCalledTimes(2);
   });

@@ -3,7 +3,7 @@ import type { Outcome, Refusal } from '../../core/outcome.ts';
 import { sendAttempt, sendingOf } from './attempt.ts';
 import type { ActionReply, PendingAttempt, Send, Settings, SubmissionContext } from './context.ts';
 import { passOnComplaints } from './development.ts';
-import { type Event, reduce, VIEW_EVENTS } from './machine.ts';
+import { type Event, isViewEvent, reduce } from './machine.ts';
 import { loadRecovery, recoveryModule } from './recovery-loader.ts';
 import {
   hasFinalAnswer,
@@ -18,9 +18,9 @@ import {
 
 /** The submission of one form, for the component that renders it. */
 interface Submission<R> extends SubmissionContext<R> {
+  /** Submits values from code. */
+  execute(values: object): Promise<Outcome<R> | null>;
   subscribe(listener: () => void): () => void;
-  /** Resolves with null when the lock swallowed the submit, or when it ended without an outcome. */
-  submit(values: object): Promise<Outcome<R> | null>;
 }
 
 /**
@@ -44,6 +44,8 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       if (next.status !== 'executing') endPending();
     },
     endPending: () => endPending(),
+    execute: (values) => form.submit(values),
+    sendAgain: () => form.recovery?.sendAgain(),
     dispatch: (event) => applyEvent(form, event),
     start() {
       stop(); // what was under way cannot have survived
@@ -55,10 +57,17 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
       notify = listener;
       return () => {};
     },
-    async submit(values) {
+    async submit(values, element, button) {
+      const next = { values, element, button };
+      // Where there is nothing to decide by, a lock stays.
+      if (form.sent && !form.recovery && !isLocked(state)) await obtainRecovery(form);
+      const verdict = form.recovery?.judge(next);
+      const answer = verdict && (await verdict); // what goes out at once locks in the same tick
+      if (answer !== undefined) return answer;
       if (isLocked(state)) return null;
       if (process.env.NODE_ENV === 'development') passOnComplaints(values, settings());
       const send = sendingOf(settings().action, values);
+      form.sent = next;
       form.meta = { ...(state.attempt && form.meta), submittedAt: Date.now(), page: location.href };
       // Ends an earlier run that an edit has called off but that still waits for the network.
       turn.abort();
@@ -89,7 +98,7 @@ function applyEvent<R>(form: SubmissionContext<R>, event: Event<R>): void {
   const next = reduce(before, event, form.recovery?.handlers);
   if (!next) return void continueLater(form, event);
   if (next === before) return;
-  if (!VIEW_EVENTS.includes(event.type)) writeRecord(form, before, next);
+  if (!isViewEvent(event.type)) writeRecord(form, before, next);
   form.show(next);
   callHooks(form, event, before, next);
   form.recovery?.follow(event, before);

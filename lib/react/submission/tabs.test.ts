@@ -37,6 +37,7 @@ beforeEach(() => {
   vi.stubGlobal('navigator', { onLine: true, locks });
   vi.stubGlobal('location', { href: 'http://localhost/' });
   vi.stubGlobal('fetch', status);
+  vi.stubGlobal('requestAnimationFrame', (draw: () => void) => setTimeout(draw));
 });
 
 afterEach(() => {
