@@ -91,7 +91,7 @@ test.describe('the first was ordered, and its answer lost', () => {
     await network.heal();
 
     await quantity(page, shop).selectText();
-    await quantity(page, shop).press('1');
+    await quantity(page, shop).press('2');
     await expect(shop.status).toContainText('This was already placed');
     await quantity(page, shop).press('0');
 

@@ -1,20 +1,11 @@
-import type { Locator, Page } from '@playwright/test';
 import { expectCounted } from './fixtures/expect-counted.ts';
 import { expect, test } from './fixtures/test.ts';
+import { button, formOf, NONE, ONE, ordered, statusIn, TO_WILD, WILD } from './fixtures/wild.ts';
 
 /** Forms beside what else is on real pages (app/examples/wild), and what they do to the database. */
 
-const PATH = '/examples/wild';
-const ONE = { orders: 1, stockTaken: 1, keys: 1 };
-const NONE = { orders: 0, stockTaken: 0, keys: 0 };
-
-const formOf = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
-const statusIn = (form: Locator) => form.locator('[role=status][data-state]');
-const button = (form: Locator | Page, name: string) => form.getByRole('button', { name, exact: true });
-const ordered = (form: Locator) => expect(statusIn(form)).toHaveAttribute('data-state', 'hasSucceeded');
-
 test('A1 Enter in a form in a portal saves the address, and orders nothing', async ({ page, shop }) => {
-  await page.goto(PATH);
+  await page.goto(WILD);
   const form = formOf(page, 'A form in a portal');
   await button(form, 'Change the address').click();
   await page.getByLabel('City').fill('London');
@@ -31,7 +22,7 @@ test('A1 Enter in a form in a portal saves the address, and orders nothing', asy
 });
 
 test('A1 a dialog’s cancel closes it, and orders nothing', async ({ page, shop }) => {
-  await page.goto(PATH);
+  await page.goto(WILD);
   const open = button(page, 'Open the dialog');
   const dialog = page.getByRole('dialog', { name: 'Order mugs' });
   await open.click();
@@ -46,7 +37,7 @@ test('A1 a dialog’s cancel closes it, and orders nothing', async ({ page, shop
 });
 
 test('B7 a translated page says what is so, and survives an edit', async ({ page, shop }) => {
-  await page.goto(PATH);
+  await page.goto(WILD);
   const form = formOf(page, 'A translator');
   await button(form, 'Translate the page').click();
   await expect(form.locator('font').first()).toBeAttached();
@@ -65,9 +56,9 @@ test('React’s own states are pending until the first attempt has ended, and li
   shop,
   network,
 }) => {
-  await page.goto(PATH);
+  await page.goto(WILD);
   const form = formOf(page, 'React’s own states');
-  await network.break({ match: { method: 'POST', path: PATH }, kind: 'delay', ms: 3000, times: 1 });
+  await network.break({ match: TO_WILD, kind: 'delay', ms: 3000, times: 1 });
   await button(form, 'Order').click();
   await expect(button(form, 'Ordering…')).toBeVisible();
   await expect(form).toContainText('Ordered: 1');
@@ -87,7 +78,7 @@ test('React’s own states are pending until the first attempt has ended, and li
 
 test('B5 a browser that is wrong about being offline keeps nothing back', async ({ page, shop }) => {
   await page.addInitScript(() => Object.defineProperty(Navigator.prototype, 'onLine', { get: () => false }));
-  await page.goto(PATH);
+  await page.goto(WILD);
   const form = formOf(page, 'A form at the page’s end');
   await button(form, 'Order').click();
   await ordered(form);
@@ -99,7 +90,7 @@ test('B5 what is sent offline right after the page’s load goes out by itself w
   context,
   shop,
 }) => {
-  await page.goto(PATH, { waitUntil: 'commit' });
+  await page.goto(WILD, { waitUntil: 'commit' });
   const form = formOf(page, 'A form at the page’s end');
   await page.waitForFunction(() => Object.keys(document.forms[0] ?? {}).some((name) => name.startsWith('__react')));
   await context.setOffline(true);
@@ -111,13 +102,13 @@ test('B5 what is sent offline right after the page’s load goes out by itself w
 });
 
 test('A10 what a form finds out by itself does not move the page', async ({ page, shop, network }) => {
-  await page.goto(PATH);
+  await page.goto(WILD);
   const form = formOf(page, 'A form at the page’s end');
-  await network.break({ match: { method: 'POST', path: PATH }, kind: 'lose-answer', times: 50 });
+  await network.break({ match: TO_WILD, kind: 'lose-answer', times: 50 });
   await button(form, 'Order').click();
   await expect.poll(async () => (await shop.gained()).orders).toBe(1);
   await page.goto('/examples');
-  await page.goto(PATH);
+  await page.goto(WILD);
   await ordered(form);
   expect(await page.evaluate(() => window.scrollY)).toBe(0);
   expectCounted(await shop.gained()).toEqual(ONE);

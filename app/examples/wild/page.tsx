@@ -1,10 +1,15 @@
 import { issueKey } from 'oncekit/next';
 import { Example } from '../../../components/examples/example.tsx';
 import { CancelForm } from '../../../components/examples/wild/cancel-form.tsx';
+import { ChangingField } from '../../../components/examples/wild/changing-field.tsx';
+import { LikeForm } from '../../../components/examples/wild/like-form.tsx';
 import { OptimisticForm } from '../../../components/examples/wild/optimistic-form.tsx';
 import { PortalForm } from '../../../components/examples/wild/portal-form.tsx';
+import { RadixForm } from '../../../components/examples/wild/radix-form.tsx';
+import { TiedForm } from '../../../components/examples/wild/tied-form.tsx';
 import { TranslateButton } from '../../../components/examples/wild/translate-button.tsx';
 import { WildForm } from '../../../components/examples/wild/wild-form.tsx';
+import { SelectField } from '../../../components/ui/field.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import { wildOrder } from '../../../shop/lab/example-forms.ts';
@@ -52,6 +57,53 @@ export default async function WildPage() {
         >
           <TranslateButton />
           <WildForm {...(await form('translated'))} />
+        </Example>
+        <Example
+          id="radix"
+          title="Controls of a library"
+          text="Radix, as shadcn has it. What is chosen makes no “input” event, and some of it is in a portal."
+        >
+          <RadixForm {...(await form('radix'))} />
+        </Example>
+        <Example
+          id="tied"
+          title="Fields outside of the form"
+          text="They are tied to it by their attribute “form”, and their events pass it by."
+        >
+          <TiedForm {...(await form('tied'))} />
+        </Example>
+        <Example
+          id="captcha"
+          title="A captcha"
+          text="A script renews its token all the time. That makes no other order of it."
+        >
+          <WildForm {...(await form('captcha'))}>
+            <ChangingField name="cf-turnstile-response" />
+          </WildForm>
+        </Example>
+        <Example
+          id="stamp"
+          title="A stamp"
+          text="A hidden field that changes by itself, under a name that nobody knows."
+        >
+          <WildForm {...(await form('stamp'))}>
+            <ChangingField name="stamp" />
+          </WildForm>
+        </Example>
+        <Example
+          id="declined"
+          title="A declined card"
+          text="One gesture is one attempt, however long a finger stays on Enter."
+        >
+          <WildForm {...(await form('declined'))}>
+            <SelectField label="Card" name="card" defaultValue="declined">
+              <option value="good">One that is good</option>
+              <option value="declined">One that is declined</option>
+            </SelectField>
+          </WildForm>
+        </Example>
+        <Example id="like" title="One more" text="A button alone, for which each click counts, as for a like.">
+          <LikeForm {...(await form('like'))} />
         </Example>
       </div>
       {/* Taller than a window, so that the form behind it is out of sight. */}
