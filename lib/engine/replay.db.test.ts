@@ -3,9 +3,6 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import type { Client } from '../../shop/db.ts';
-import { canonicalText } from '../core/canonical.ts';
-import { fingerprint } from '../core/fingerprint.ts';
-import { readSecrets } from '../core/secrets.ts';
 import {
   ANN,
   anything,
@@ -15,7 +12,6 @@ import {
   freshKey,
   HOUR,
   kit,
-  pastTriggers,
   rowsOf,
   SECRET,
   type Tx,
@@ -200,32 +196,6 @@ describe('payload_mismatch', () => {
       const both = await Promise.all(['a', 'b', undefined].map((token) => execute({ key, payload: sent(token) })));
       expect(both.map(({ ok }) => ok)).toEqual([true, true, true]);
       expect(handle).toHaveBeenCalledTimes(1);
-    });
-
-    test('F1 a row of an older kit is compared as it was written: every field counts', async () => {
-      const key = freshKey();
-      await op().execute({ key, payload: sent('a') });
-      const secrets = readSecrets([]);
-      const canonical = [await canonicalText(sent('a'))] as const;
-      const { hash, version, secretId } = fingerprint({ canonical }, ANN.tenant, secrets);
-      const sql =
-        'UPDATE idempotency_keys SET fingerprint = $2, fingerprint_version = $3, secret_id = $4 WHERE key = $1';
-      await pastTriggers(database.client, sql, key, Buffer.from(hash), version, secretId);
-      const told = await Promise.all([sent('a'), sent('b'), sent()].map((payload) => op().execute({ key, payload })));
-      expect(told.map((outcome) => (outcome.ok ? outcome.replayed : outcome.code))).toEqual([
-        true,
-        'payload_mismatch',
-        'payload_mismatch',
-      ]);
-    });
-
-    test('R3 a row of a newer version is unavailable, and runs nothing', async () => {
-      const key = freshKey();
-      await op().execute({ key, payload: sent('a') });
-      await pastTriggers(database.client, 'UPDATE idempotency_keys SET fingerprint_version = 6 WHERE key = $1', key);
-      const { execute, handle } = op();
-      expect(await execute({ key, payload: sent('a') })).toMatchObject({ code: 'unavailable' });
-      expect(handle).not.toHaveBeenCalled();
     });
   });
 
