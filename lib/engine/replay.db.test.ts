@@ -150,7 +150,7 @@ describe('payload_mismatch', () => {
   describe('F1 with a field that changes by itself', () => {
     const sent = (token?: string, sku = 'tea') => ({ sku, ...(token && { 'g-recaptcha-response': token }) });
     type Sent = Record<string, unknown>;
-    /** What a row of the key was made for, with another payload afterwards. */
+    /** Sends two payloads under one key, and tells what was heard and what is stored. */
     async function then(first: Sent, second: Sent, more: object = {}) {
       const key = freshKey();
       const heard: unknown[] = [];

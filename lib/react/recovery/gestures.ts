@@ -40,7 +40,7 @@ export function watchGestures(form: { gesture?: Gesture | undefined }, before: (
     });
   }
 
-  /** What is submitted from now on until the browser has something else to do comes of this event. */
+  /** Marks the gesture: a submit from now on, until the browser has something else to do, comes of this event. */
   function act(acts: Gesture['acts']): void {
     const gesture = form.gesture ?? { answers: shown };
     form.gesture = gesture;

@@ -7,15 +7,15 @@ import { writeDown } from './values.ts';
 
 type Compared = Submitted & ReturnType<typeof writeDown>;
 
-/** What was sent last. */
+/** The latest submit, as far as the next one is judged by it. */
 interface Past {
   sent: Compared;
   key: string;
   hasSucceeded: boolean;
   isCleared?: boolean;
-  /** What its fields held before a person has touched them. What differs from that is the person's doing. */
+  /** Its fields before a person has touched them. The person has done what differs from that. */
   base?: Compared | undefined;
-  /** What they held when it was sent, or behind a reset: for what is entered without a gesture, as by a password manager. */
+  /** Its fields as they were sent, or as a reset left them: a password manager enters something without a gesture. */
   left?: Compared | undefined;
 }
 
@@ -42,7 +42,7 @@ export function createJudge<R>(form: SubmissionContext<R>) {
     return Object.assign(what, writeDown(what, volatile.map(decodeURIComponent)));
   }
 
-  /** What its form would send now, but for the button. Undefined for values from code. */
+  /** Writes down what its form would send now, but for the button. Undefined for values from code. */
   function present(of: Submitted | undefined): Compared | undefined {
     const { element: sent } = of ?? {};
     // React may have put another one in its place.
@@ -56,7 +56,7 @@ export function createJudge<R>(form: SubmissionContext<R>) {
     if (past) past.base ??= present(past.sent);
   }
 
-  /** What an answer or a reset leaves is no edit. */
+  /** Takes note of what an answer or a reset leaves: that is no edit. */
   function look(): void {
     if (past) past.left = present(past.sent);
   }
@@ -109,6 +109,7 @@ export function createJudge<R>(form: SubmissionContext<R>) {
     return isDone ? ask(submitted) : undefined;
   }
 
+  /** Lets another intent take the place of this one, as far as the state allows. */
   function free(): undefined {
     dispatch({ type: 'edited', isSubmitted: true });
   }
@@ -121,7 +122,7 @@ export function createJudge<R>(form: SubmissionContext<R>) {
 
   /** Other values wait until what is behind the key is known. They go out where it has been given up, and nowhere else. */
   function untilEnd(next: Compared): Promise<Verdict<R>> | Verdict<R> {
-    dispatch({ type: 'edited', isSubmitted: true });
+    free();
     if (form.lifetime().aborted) return null; // nobody finds anything out any more
     if (!state().isPending) return judge(next); // nothing was out, so it stands behind what was before
     waiting?.end(null);
@@ -162,10 +163,10 @@ export function createJudge<R>(form: SubmissionContext<R>) {
     look();
   }
 
-  /** Of a field that stands elsewhere, too. */
+  /** Hears of fields that are tied to the form and stand elsewhere. Those inside tell the form itself. */
   function onInput({ target }: globalThis.Event): void {
     const { form: owner } = target as Partial<HTMLInputElement>;
-    if (owner && owner === past?.sent.element) dispatch({ type: 'edited' });
+    if (owner && owner === past?.sent.element && !owner.contains(target as Node)) dispatch({ type: 'edited' });
   }
 
   function onReset({ target }: globalThis.Event): void {
