@@ -35,8 +35,8 @@ interface Advice {
   readonly message: string;
   /** A sentence for whoever calls an API. None advises to send again: that depends on the request, too, and `retry` says it. */
   readonly detail: string;
-  /** How a call that was refused with it is logged and counted. */
-  readonly telemetry: {
+  /** How a call that was refused with it is logged and counted. Default: at `info`, and not counted. */
+  readonly telemetry?: {
     /** Of its line in the log. `error`: nobody has intended it. */
     readonly level: 'info' | 'warn' | 'error';
     /** The counter it adds to, where it says something about keys. */
@@ -53,42 +53,36 @@ export const ADVICE = {
     retry: 'same-key',
     message: 'Some fields need your attention.',
     detail: 'The input does not fit the schema: see `fieldErrors`.',
-    telemetry: { level: 'info' },
   },
   malformed_body: {
     status: 400,
     retry: 'never',
     message: 'The request could not be read.',
     detail: 'The body cannot be read.',
-    telemetry: { level: 'info' },
   },
   unsupported_media_type: {
     status: 415,
     retry: 'never',
     message: 'This content type is not accepted.',
     detail: 'The Content-Type of the body is not accepted.',
-    telemetry: { level: 'info' },
   },
   payload_too_large: {
     status: 413,
     retry: 'never',
     message: 'What was sent is too large, so nothing was done just now.',
     detail: 'The body is too large.',
-    telemetry: { level: 'info' },
   },
   key_missing: {
     status: 400,
     retry: 'new-key',
     message: 'The idempotency key is missing.',
     detail: 'The request has no idempotency key: send one in the header Idempotency-Key.',
-    telemetry: { level: 'info' },
   },
   key_malformed: {
     status: 400,
     retry: 'new-key',
     message: 'The idempotency key is not well-formed.',
     detail: 'The idempotency key is not 1 to 255 visible ASCII characters without comma and quotes.',
-    telemetry: { level: 'info' },
   },
   key_invalid: {
     status: 400,
@@ -118,28 +112,24 @@ export const ADVICE = {
     retry: 'same-key',
     message: 'Please sign in, then send it again.',
     detail: 'The request has no valid credentials.',
-    telemetry: { level: 'info' },
   },
   precondition_failed: {
     status: 412,
     retry: 'never',
     message: 'It has changed since you read it.',
     detail: 'The resource has another version than the request says.',
-    telemetry: { level: 'info' },
   },
   precondition_required: {
     status: 428,
     retry: 'never',
     message: 'Say which version you are changing.',
     detail: 'The request must say which version of the resource it changes, in the header If-Match.',
-    telemetry: { level: 'info' },
   },
   not_found: {
     status: 404,
     retry: 'never',
     message: 'There is nothing here.',
     detail: 'There is nothing at this address.',
-    telemetry: { level: 'info' },
   },
   payload_mismatch: {
     status: 422,
@@ -174,7 +164,6 @@ export const ADVICE = {
     retry: 'same-key',
     message: 'Too many requests. Please wait a moment.',
     detail: 'There were too many requests.',
-    telemetry: { level: 'info' },
   },
   failed: {
     status: 422,
@@ -188,14 +177,12 @@ export const ADVICE = {
     retry: 'same-key',
     message: 'This cannot be done just now. Please send it again in a moment.',
     detail: 'The request was put off.',
-    telemetry: { level: 'info' },
   },
   not_kept: {
     status: 422,
     retry: 'same-key',
     message: 'This could not be done, and nothing was changed. You can send it again.',
     detail: 'The request was rolled back, and its answer is not kept.',
-    telemetry: { level: 'info' },
   },
   already_exists: {
     status: 409,
@@ -246,8 +233,9 @@ export const ADVICE = {
 export type Code = keyof typeof ADVICE;
 
 /** How refusals with this code are logged and counted. */
-export function telemetryOf(code: Code): Advice['telemetry'] {
-  return ADVICE[code].telemetry;
+export function telemetryOf(code: Code): NonNullable<Advice['telemetry']> {
+  const { telemetry = { level: 'info' } }: Advice = ADVICE[code];
+  return telemetry;
 }
 
 /** The part of a refusal that is about its key, whatever an earlier attempt has done. */

@@ -76,30 +76,23 @@ export function refuse(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>
  * The knowledge of a key's effect, by its source. A read that found no row is not among it: a claim may be on its way, so
  * that is only a hint.
  */
-export type Proof =
-  /** The key was made by this very call, so nobody else can have sent it. */
-  | 'minted'
-  /** The caller says that it sends the key for the first time. */
-  | 'said_first'
-  /** The claim was inserted, so no row stood; its COMMIT was never sent, or refused by the server. */
-  | 'rolled_back'
-  /** A committed row says that the key will never execute. */
-  | 'tombstone'
-  /** A committed row holds a result, or a refusal of a version that did not say. */
-  | 'answer'
-  /** A refusal was stored, and no foreign call of its key can have been done. */
-  | 'refusal'
-  | 'none';
+export type Proof = keyof typeof EXECUTED;
 
-const EXECUTED: Record<Proof, Executed> = {
+const EXECUTED = {
+  /** The key was made by this very call, so nobody else can have sent it. */
   minted: false,
+  /** The caller says that it sends the key for the first time. */
   said_first: false,
+  /** The claim was inserted, so no row stood; its COMMIT was never sent, or refused by the server. */
   rolled_back: false,
+  /** A committed row says that the key will never execute. */
   tombstone: false,
+  /** A committed row holds a result, or a refusal of a version that did not say. */
   answer: true,
+  /** A refusal was stored, and no foreign call of its key can have been done. */
   refusal: false,
   none: 'unknown',
-};
+} as const satisfies Record<string, Executed>;
 
 /** Decides what a refusal may say of its key's effect. A stored one says what it was stored with. */
 export function executedBy(proof: Proof): Executed {

@@ -40,27 +40,21 @@ export function executeCall<Tx, T>(
   definition: Definition<Tx>,
   request: ExecuteRequest,
 ): Promise<Run<T>> {
-  const call = { config: engine.config, operation: definition.options.name, request };
-  return instrumentCall(call, () => outcomeOf<Tx, T>(engine, definition, request));
-}
-
-async function outcomeOf<Tx, T>(
-  engine: Engine<Tx>,
-  definition: Definition<Tx>,
-  request: ExecuteRequest,
-): Promise<Run<T>> {
-  const { name } = definition.options;
-  let call: Call<Tx> | Refusal | undefined;
-  let run: Run<T>;
-  try {
-    const opened = openCall(engine, definition, request);
-    call = isPromised(opened) ? await opened : opened;
-    run = 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
-  } catch (error) {
-    const known = call && !('ok' in call) ? { proof: call.proof, keys: keysOf(call) } : { proof: proofOfCall(request) };
-    run = refusalFromError<T>(error, { engine, operation: name, request, ...known, during: 'checks' });
-  }
-  return engine.tallies.count(name, withValues(run, definition, request));
+  const { name: operation } = definition.options;
+  return instrumentCall({ config: engine.config, operation, request }, async () => {
+    let call: Call<Tx> | Refusal | undefined;
+    let run: Run<T>;
+    try {
+      const opened = openCall(engine, definition, request);
+      call = isPromised(opened) ? await opened : opened;
+      run = 'ok' in call ? { outcome: call } : await decide<Tx, T>(call);
+    } catch (error) {
+      const known =
+        call && !('ok' in call) ? { proof: call.proof, keys: keysOf(call) } : { proof: proofOfCall(request) };
+      run = refusalFromError<T>(error, { engine, operation, request, ...known, during: 'checks' });
+    }
+    return engine.tallies.count(operation, withValues(run, definition, request));
+  });
 }
 
 /** Gives the entered values back with every refusal of a form, so that no page loses them (B7). Not of one that is too large. */

@@ -135,12 +135,15 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
     unlisted: { reported: new Set(), nextLookAt: 0 },
   };
   const countOpen = () => store.countOpen(STUCK_AFTER_MS);
-  const nameOf = ({ name }: { name: string }) => name;
   return {
     completeDue: (how) => completeDue(engine, how),
     completeKey: (id) => completeKey(engine, id),
     recordEvidence: (tx, id, said, actor) => store.recordEvidence(tx, id, said, actor),
-    gauge: (operations = []) => gaugeKeys(countOpen, operations.map(nameOf)),
+    gauge: (operations = []) =>
+      gaugeKeys(
+        countOpen,
+        operations.map(({ name }) => name),
+      ),
     reap: (how) => reap(engine, how),
     errorPages: config.errorPages,
     addressHeader: config.addressHeader,

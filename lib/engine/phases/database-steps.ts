@@ -6,7 +6,7 @@ import { type RefusalAnswer, runToEnd } from '../handler.ts';
 import { type Keeping, keptRefusal, unkeptResponse } from '../kept.ts';
 import type { StepVersion } from './context.ts';
 import type { Compensation } from './journal.ts';
-import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun, reportError } from './run.ts';
+import { assertGoesOn, beginStep, endRun, inStepSpan, type PhasesRun, reportError, runStep } from './run.ts';
 import type { Phase } from './run-transaction.ts';
 
 /** `atomic`: see `PhasesContext`. */
@@ -16,8 +16,7 @@ export async function atomic<Tx, R>(
   run: (tx: Tx) => Promise<R>,
   version?: StepVersion,
 ): Promise<R> {
-  const { position, stored } = enterStep(running, name, 'atomic');
-  try {
+  return await runStep(running, name, 'atomic', async ({ position, stored }) => {
     if (stored) return finishStep<Tx, R>(running, name, stored.result, version);
     await beginStep(running);
     let result: string | null = null;
@@ -41,11 +40,7 @@ export async function atomic<Tx, R>(
       // Decoded from the row, not taken from the function: a later run gets the same, to the letter.
       return finishStep<Tx, R>(running, name, result, version);
     });
-  } catch (error) {
-    return endRun(running, { error });
-  } finally {
-    running.journal.leave();
-  }
+  });
 }
 
 /** `capture`: see `PhasesContext`. */
@@ -55,8 +50,7 @@ export async function capture<Tx, T>(
   make: () => T | Promise<T>,
   version?: StepVersion,
 ): Promise<T> {
-  const { position, stored } = enterStep(running, name, 'capture');
-  try {
+  return await runStep(running, name, 'capture', async ({ position, stored }) => {
     if (stored) return finishStep<Tx, T>(running, name, stored.result, version);
     if (running.transaction.backgroundCommit) await running.transaction.backgroundCommit;
     assertGoesOn(running);
@@ -66,11 +60,7 @@ export async function capture<Tx, T>(
     const step = { name, position, result };
     if (!transaction.addCapture(step)) await engine.store.recordCapture(held, engine.config.leaseMs, step);
     return finishStep<Tx, T>(running, name, result, version);
-  } catch (error) {
-    return endRun(running, { error });
-  } finally {
-    running.journal.leave();
-  }
+  });
 }
 
 /** The result of a step, which what comes behind it may ask for. `call`: the step's, where it is a foreign one. */

@@ -13,7 +13,7 @@ import { type ForeignCall, versionOfPart } from './context.ts';
 import { finishStep } from './database-steps.ts';
 import { ForeignExchange, type ForeignReply } from './foreign-exchange.ts';
 import { type CallFailure, recordAnswer, recordCallFailure, recordResult, type StartedCall } from './foreign-record.ts';
-import { assertGoesOn, beginStep, endRun, enterStep, inStepSpan, type PhasesRun } from './run.ts';
+import { assertGoesOn, beginStep, endRun, inStepSpan, type PhasesRun, runStep } from './run.ts';
 import { endUnknown } from './suspension.ts';
 
 const JITTER = { baseMs: 200, capMs: 2000 };
@@ -41,8 +41,7 @@ interface Moved<R> {
 
 /** `foreign`: see `PhasesContext`, and `core/foreign.ts` for what is done when. */
 export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, call: ForeignCall<A, R>): Promise<R> {
-  const { position, stored } = enterStep(running, name, 'foreign');
-  try {
+  return await runStep(running, name, 'foreign', async ({ position, stored }) => {
     if (stored?.state === 'done')
       return finishStep<Tx, R>(running, name, stored.result, versionOfPart(call, 'result'), call);
     await beginStep(running);
@@ -53,11 +52,7 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
       exchange.close();
       throw error;
     });
-  } catch (error) {
-    return endRun(running, { error });
-  } finally {
-    running.journal.leave();
-  }
+  });
 }
 
 /** Sends or asks until the outcome is known, or nothing more can be done in this run. */
@@ -227,15 +222,12 @@ function situationOf<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, state: CallS
   const since = performance.now() - state.readAt;
   const leftMs = rememberedForMs === null ? null : rememberedForMs - since;
   return {
+    ...state,
     indeterminate: call.indeterminate,
     canLookUp: call.lookup !== undefined,
-    verdict: state.verdict,
-    mayBeDone: state.mayBeDone,
     isRemembered: isRemembered((sinceFirstSentMs ?? 0) + since, leftMs, call.providerKeyTtlMs ?? 0),
     isUnderWay: state.tookOver || exchange.openSends > 0,
     isRefused: state.refusal !== undefined,
-    mustLookUp: state.mustLookUp,
-    answered: state.answered,
     sinceLastSentMs: Math.min((sinceLastSentMs ?? 0) + since, performance.now() - exchange.endedAt),
     settleMs: call.settleMs ?? SETTLE_MS,
   };

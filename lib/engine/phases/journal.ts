@@ -1,4 +1,4 @@
-import { assertSetUp, CodedError, ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp, CodedError } from '../../core/errors.ts';
 import { returned } from '../../core/options.ts';
 import type { Executed } from '../../core/outcome.ts';
 import { isDoubtful, type Step, type StepKind } from '../../store/leases.ts';
@@ -38,15 +38,10 @@ export class Journal {
    * @throws ConfigurationError for a step inside another, or beside it, or with a name that was used before
    */
   enter(name: string, kind: StepKind): Entry {
-    if (this.#open !== undefined) {
-      throw new ConfigurationError(`The step ${name} begins inside ${this.#open}. One at a time: await each step.`, {
-        existing: this.#open,
-        expected: 'no open step',
-      });
-    }
-    if (typeof name !== 'string' || name === '' || name.length > 100) {
-      throw new ConfigurationError('A step needs a name.', { existing: name, expected: '1 to 100 characters' });
-    }
+    const inside = `The step ${name} begins inside ${this.#open}. One at a time: await each step.`;
+    assertSetUp(this.#open === undefined, inside, { existing: this.#open, expected: 'no open step' });
+    const isNamed = typeof name === 'string' && name !== '' && name.length <= 100;
+    assertSetUp(isNamed, 'A step needs a name.', { existing: name, expected: '1 to 100 characters' });
     const twice = `Two steps are called ${name}. Its stored result would be taken for the other's.`;
     assertSetUp(!this.#names.has(name), twice, { existing: name, expected: 'a name of its own for each step' });
     const stored = this.#stored.get(this.#names.size + 1);

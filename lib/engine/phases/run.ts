@@ -45,12 +45,21 @@ export function endRun<Tx>(running: PhasesRun<Tx>, ending: Ending): never {
   throw new RunEnded('This run has ended; its outcome is stored, or a later run goes on.');
 }
 
-/** Opens a step. What is wrong with it ends the run: the function must not decide anything on the strength of that. */
-export function enterStep<Tx>(running: PhasesRun<Tx>, name: string, kind: StepKind): Entry {
+/** Runs a step. What is wrong with it ends the run: the function must not decide anything on the strength of that. */
+export async function runStep<Tx, R>(
+  running: PhasesRun<Tx>,
+  name: string,
+  kind: StepKind,
+  work: (entry: Entry) => Promise<R>,
+): Promise<R> {
+  let entry: Entry | undefined;
   try {
-    return running.journal.enter(name, kind);
+    entry = running.journal.enter(name, kind);
+    return await work(entry);
   } catch (error) {
     return endRun(running, { error });
+  } finally {
+    if (entry) running.journal.leave(); // else another step is open
   }
 }
 

@@ -1,5 +1,7 @@
 import { CodedError, ConfigurationError } from '../../core/errors.ts';
-import { type Upcasts, upcastData } from '../../core/older-data.ts';
+import { upcastData } from '../../core/older-data.ts';
+import type { StandardSchema } from '../../core/standard-schema.ts';
+import type { OperationOptions } from '../definition.ts';
 import { parseValue, stringifyValue } from '../stored-value.ts';
 
 /** The input of a run, for later runs, which have the key and its steps besides. */
@@ -10,10 +12,7 @@ interface StoredInput {
   method?: string | undefined;
 }
 
-interface Versions {
-  inputVersion?: number | undefined;
-  inputUpcasts?: Upcasts | undefined;
-}
+type Versions = Pick<OperationOptions<StandardSchema, never>, 'inputVersion' | 'inputUpcasts'>;
 
 /** @throws ConfigurationError for what cannot be stored: files, class instances, functions. Phases may go on without the client */
 export function encodeInput({ input, context, method }: StoredInput, { inputVersion = 1 }: Versions): string {

@@ -32,6 +32,7 @@ export interface ContextTransaction {
   readonly current: ContextTransaction | undefined;
   isWithin(transaction: ContextTransaction): boolean;
   assertOpen(): void;
+  /** @param query its `method` with its model, as in `order.create` */
   made(query: { method: string; isWrite: boolean }): () => void;
   send(query: PromiseLike<unknown>): Promise<unknown>;
   /** Sends something that must be answered before it ends. */

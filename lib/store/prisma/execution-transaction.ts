@@ -16,11 +16,7 @@ import {
 const LEFT_MS = 5 * 60_000;
 
 /** A query of a `tx` that Prisma has made, and sends once it is awaited. */
-interface MadeQuery {
-  /** Model and method, as in `order.create`. */
-  method: string;
-  isWrite: boolean;
-}
+type MadeQuery = Parameters<ContextTransaction['made']>[0];
 
 /** The transaction of an execution, or a savepoint in it: what the code that runs in it may ask, and what it leaves behind. */
 export abstract class ExecutionTransaction implements ContextTransaction {

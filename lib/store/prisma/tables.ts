@@ -67,11 +67,8 @@ export function renamerOf(tables: Tables | undefined): Rename | undefined {
   const prefix = schema === undefined ? '' : `"${schema}".`;
   const known = new Map<string, string>();
   return (text) => {
-    let renamed = known.get(text);
-    if (renamed === undefined) {
-      renamed = text.replace(NAMES, (table) => `${prefix}"${names.get(table)}"`);
-      known.set(text, renamed);
-    }
+    const renamed = known.get(text) ?? text.replace(NAMES, (table) => `${prefix}"${names.get(table)}"`);
+    known.set(text, renamed);
     return renamed;
   };
 }

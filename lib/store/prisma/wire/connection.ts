@@ -26,11 +26,8 @@ export class TrackedConnection {
   #isUnreplicated = false;
 
   static of(client: ClientLike): TrackedConnection {
-    let connection = connections.get(client);
-    if (!connection) {
-      connection = new TrackedConnection(client);
-      connections.set(client, connection);
-    }
+    const connection = connections.get(client) ?? new TrackedConnection(client);
+    connections.set(client, connection);
     return connection;
   }
 
@@ -180,11 +177,8 @@ const names = new Map<string, string>();
 
 /** Depends on the text: two versions of the kit in one process do not take each other's statements for their own. */
 function statementNameOf(text: string): string {
-  let name = names.get(text);
-  if (name === undefined) {
-    name = `oncekit_${hash('sha256', text).slice(0, 16)}`;
-    names.set(text, name);
-  }
+  const name = names.get(text) ?? `oncekit_${hash('sha256', text).slice(0, 16)}`;
+  names.set(text, name);
   return name;
 }
 
