@@ -47,13 +47,7 @@ export function settleWithin<T, Late>(
   { keepsAlive = true }: { keepsAlive?: boolean } = {},
 ): Promise<T | Late> {
   return new Promise((resolve, reject) => {
-    const expire = () => {
-      try {
-        resolve(late());
-      } catch (error) {
-        reject(error);
-      }
-    };
+    const expire = () => resolve(new Promise((settle) => settle(late()))); // it may throw
     const timer: { unref?(): void } | number = setTimeout(expire, Math.min(ms, LONGEST_MS));
     // A browser's timer is a number.
     if (!keepsAlive && typeof timer === 'object') timer.unref?.();

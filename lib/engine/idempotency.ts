@@ -1,4 +1,4 @@
-import { type Batches, everyOne, untilNoneIsLeft } from '../core/batches.ts';
+import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { assertSetUp } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
@@ -144,7 +144,12 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
         countOpen,
         operations.map(({ name }) => name),
       ),
-    reap: (how) => reap(engine, how),
+    reap: (how = {}) =>
+      everyOne(
+        () => untilNoneIsLeft((limit) => store.reapKeys(limit), how),
+        () => untilNoneIsLeft((limit) => store.reapAudit(config.auditRetentionMs, limit), how),
+        async () => how.signal?.aborted || (await store.reapTallies()),
+      ),
     errorPages: config.errorPages,
     addressHeader: config.addressHeader,
     operations: () => [...engine.operations.values()] as Operation<never, unknown>[],
@@ -167,12 +172,4 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
 function given<Tx>(lostKeys: LostKeys<Tx> | undefined): LostKeys<Tx> {
   assertSetUp(lostKeys, 'Nothing enters lost keys beside this store.', { existing: 'none', expected: '`lostKeys`' });
   return lostKeys;
-}
-
-async function reap<Tx>({ store, config }: Engine<Tx>, how: Batches = {}): Promise<number> {
-  return await everyOne(
-    () => untilNoneIsLeft((limit) => store.reapKeys(limit), how),
-    () => untilNoneIsLeft((limit) => store.reapAudit(config.auditRetentionMs, limit), how),
-    async () => how.signal?.aborted || (await store.reapTallies()),
-  );
 }

@@ -92,24 +92,20 @@ export async function fenceKey<Tx, T>(
     (wait) => opened.store.fence({ ...wanted, waitMs: wait }),
     ({ kind }) => kind === 'locked',
   );
-  switch (fenced.kind) {
-    case 'fenced':
-      await ensureReplicated(opened);
-      recordTransition(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
-      return { fenced: true, nextKey: opened.nextKey };
+  if (fenced.kind === 'fenced' || (fenced.kind === 'existing' && fenced.row.state === 'abandoned')) {
+    await ensureReplicated(opened);
+    if (fenced.kind === 'fenced') recordTransition(engine.config, opened.id, { from: 'absent', to: 'abandoned' });
+    return { fenced: true, nextKey: opened.nextKey };
+  }
+  // The row of an expired key may be gone. A claim that was made in time and still runs decides (K3).
+  const found = fenced.kind === 'expired' ? await opened.store.probe(opened.id) : fenced;
+  switch (found.kind) {
     case 'existing':
-      if (fenced.row.state !== 'abandoned') return await tooLate(opened, fenced.row);
-      await ensureReplicated(opened);
-      return { fenced: true, nextKey: opened.nextKey };
+      return await tooLate(opened, found.row);
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
-    case 'expired': {
-      // Its row may be gone. A claim that was made in time and still runs decides (K3).
-      const probed = await opened.store.probe(opened.id);
-      if (probed.kind === 'existing') return await tooLate(opened, probed.row);
-      if (probed.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
+    case 'absent':
       return refuse('key_expired', keysOf(opened));
-    }
     case 'early':
       return refuse('key_invalid', keysOf(opened));
   }

@@ -7,6 +7,7 @@ import { assertKnownOptions, type OptionNames, returned } from '../core/options.
 import { executedBy } from '../core/outcome.ts';
 import type { Scope } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
+import { proceed } from '../core/wait.ts';
 import type { Claim, Completion, ExecuteOptions, ExecutionResult, Setting } from '../store/store.ts';
 import { recordDelay } from '../telemetry/metrics.ts';
 import { recordedTraceParent } from '../telemetry/span.ts';
@@ -197,12 +198,7 @@ function howToExecute<Tx>({ call, definition }: Execution<Tx>, waitMs: number): 
   };
   return {
     ...asBegun(call.engine, definition.options, { id: call.id, deadline: call.deadline, waitMs }),
-    beforeCommit: onPoint
-      ? async () => {
-          await onPoint('before-commit', pointOf(call));
-          assertInTime();
-        }
-      : assertInTime,
+    beforeCommit: () => proceed(onPoint?.('before-commit', pointOf(call)), assertInTime),
   };
 }
 

@@ -231,15 +231,11 @@ export interface LateAnswer {
   isResult: boolean;
 }
 
-export interface FinishedStep {
-  name: string;
-  position: number;
+export interface FinishedStep extends Pick<Step, 'name' | 'position'> {
   result: string;
 }
 
-export interface ForeignStart {
-  name: string;
-  position: number;
+export interface ForeignStart extends Pick<Step, 'name' | 'position'> {
   arguments: Uint8Array;
   derivedKey: string;
   /** For how long the provider remembers the derived key, in milliseconds. Default 0: it honours none. */

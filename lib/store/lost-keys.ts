@@ -1,5 +1,6 @@
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyId } from '../core/scope.ts';
+import type { FinishedStep, ForeignStart } from './leases.ts';
 import type { NewAuditRecord } from './oversight.ts';
 import type { Claim } from './rows.ts';
 
@@ -41,17 +42,12 @@ export interface LostKey extends KeyId, Pick<Claim, 'schemaVersion' | 'retention
 }
 
 /** A step that the database has lost: a captured value, or a foreign call that was done, or may have been. */
-export type LostStep = { name: string; position: number } & (
-  | { kind: 'capture'; result: string }
-  | {
-      kind: 'foreign';
-      /** Null: it may have been done. */
-      result: string | null;
-      arguments: Uint8Array;
-      derivedKey: string;
-      /** The earliest time at which it can have been sent; null: nobody knows. */
-      notBefore: Date | null;
-      /** For how long the provider remembers its key from then on, in milliseconds; 0: it honours none. */
-      providerKeyTtlMs: number;
-    }
-);
+export type LostStep = (FinishedStep & { kind: 'capture' }) | LostCall;
+
+interface LostCall extends Required<ForeignStart> {
+  kind: 'foreign';
+  /** Null: it may have been done. */
+  result: string | null;
+  /** The earliest time at which it can have been sent, and from which on the provider remembers its key; null: nobody knows. */
+  notBefore: Date | null;
+}

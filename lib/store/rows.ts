@@ -1,6 +1,7 @@
 import type { Fingerprint } from '../core/fingerprint.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
+import type { Awaitable } from '../core/wait.ts';
 
 // The shapes that the parts of the port share.
 
@@ -62,7 +63,8 @@ export type Obstacle =
   /** Someone else's uncommitted claim, of the key or of its thing, outlasted `waitMs`. */
   | { kind: 'locked' }
   /** No row, and the minted key is outside its window: `expired`, or `early` when it comes from the future. */
-  | { kind: 'expired' | 'early' };
+  | { kind: 'expired' }
+  | { kind: 'early' };
 
 /** The end of an execution: the state it reaches and the answer to store. */
 export interface Completion {
@@ -89,7 +91,7 @@ export interface ExecuteOptions {
   /** What is set for it before anything else runs in it, in that order: `role`, and settings of the app's. */
   begin?: readonly Setting[] | undefined;
   /** Called right before COMMIT is sent. */
-  beforeCommit: () => Promise<void> | void;
+  beforeCommit: () => Awaitable<void>;
 }
 
 /** A setting of the database's for one transaction: its name and its value. */

@@ -2,8 +2,7 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { Indeterminate } from '../../core/foreign.ts';
 import type { Upcasts } from '../../core/older-data.ts';
 import { assertKnownOptions, type OptionNames } from '../../core/options.ts';
-import type { Scope } from '../../core/scope.ts';
-import type { Defer, Fail } from '../handler.ts';
+import type { Defer, Fail, HandlerContext } from '../handler.ts';
 
 /** The version of a result that a step stores. An unfinished key of an older deploy has older ones. */
 export interface StepVersion {
@@ -21,15 +20,10 @@ export interface StepVersion {
  * result, the first unfinished one runs. So it must do the same steps in the same order each time, and keep everything
  * that differs from run to run inside them.
  */
-export interface PhasesContext<Input, Tx, Reason extends string = string> {
+export interface PhasesContext<Input, Tx, Reason extends string = string>
+  extends Pick<HandlerContext<Input, Tx>, 'key' | 'scope' | 'context'> {
   /** The payload as the schema has parsed it in the first run. */
   input: Input;
-  /** The idempotency key, for logs and for linking rows. */
-  key: string;
-  /** Whose key it is. */
-  scope: Scope;
-  /** The arguments that were bound to an action. They count in the fingerprint. */
-  context: readonly unknown[];
   /**
    * One database transaction: its writes, its result and the recovery point are committed together, once. What it
    * throws rolls it back and leaves the key resumable; `fail` in it commits what it wrote so far.

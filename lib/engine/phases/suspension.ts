@@ -22,11 +22,7 @@ type SuspendedRun<Tx> = Pick<PhasesRun<Tx>, 'engine' | 'held' | 'options'>;
  *
  * @param error what the run has ended with: a wait that it asks for is followed, up to the longest pause
  */
-function pauseAfter<Tx>(
-  { options }: SuspendedRun<Tx>,
-  attempts: number,
-  error?: unknown,
-): { pauseMs: number; attentionAfterMs: number } {
+function pauseAfter<Tx>({ options }: SuspendedRun<Tx>, attempts: number, error?: unknown) {
   const paceMs = equalJitter(Math.max(1, attempts), PACE, Math.random());
   const pauseMs = Math.max(paceMs, retryAfterOf(error));
   return { pauseMs, attentionAfterMs: options.attentionAfterMs ?? ATTENTION_AFTER_MS };

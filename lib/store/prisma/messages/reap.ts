@@ -69,21 +69,22 @@ reaped AS (
   DELETE FROM message_events WHERE id IN (SELECT id FROM old) RETURNING 1)
 SELECT count(*)::int AS count FROM reaped`;
 
-/** `OutboxStore.reapRecords`, and the inbox's. */
-export async function reapRecords(db: RawQueries, box: 'outbox' | 'inbox', limit: number): Promise<number> {
-  return countOf(await db.$queryRawUnsafe(REAP_RECORDS, box, limit));
-}
+const reapRecordsOf = (box: 'outbox' | 'inbox') => async (db: RawQueries, limit: number) =>
+  countOf(await db.$queryRawUnsafe(REAP_RECORDS, box, limit));
 
-export const reapSent: Asked<OutboxStore<never>, 'reap'> = async (db, retentionMs, limit) => {
+const reapSent: Asked<OutboxStore<never>, 'reap'> = async (db, retentionMs, limit) => {
   const old = await db.$queryRawUnsafe<{ id: string }[]>(REAP_DELIVERIES, retentionMs, limit);
   if (old.length === 0) return 0;
   const ids = old.map(({ id }) => id);
   return countOf(await db.$queryRawUnsafe(REAP_EVENTS, ids));
 };
 
-export const reapReceived: Asked<InboxStore<never>, 'reap'> = async (db, limit) =>
+const reapReceived: Asked<InboxStore<never>, 'reap'> = async (db, limit) =>
   countOf(await db.$queryRawUnsafe(REAP_RECEIVED, limit));
 
 function countOf(rows: { count: number }[]): number {
   return rows[0]?.count ?? 0;
 }
+
+export const sentReapQuestions = { reap: reapSent, reapRecords: reapRecordsOf('outbox') };
+export const receivedReapQuestions = { reap: reapReceived, reapRecords: reapRecordsOf('inbox') };

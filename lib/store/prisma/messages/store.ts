@@ -9,7 +9,7 @@ import { receive, receptionQuestions } from './inbox.ts';
 import { listDeliveries, listReceived, receivedQuestions, sentQuestions } from './list.ts';
 import { abandon, requeueReceived, sentActQuestions } from './operate.ts';
 import { insertEvent } from './outbox.ts';
-import { reapReceived, reapRecords, reapSent } from './reap.ts';
+import { receivedReapQuestions, sentReapQuestions } from './reap.ts';
 
 const BATCH: AskOptions = { withinMs: BATCH_MS };
 
@@ -38,8 +38,7 @@ export function outboxOn(db: Db): OutboxStore<RawQueries> {
       return await insertEvent(db.queriesOn(tx), event); // the caller's transaction, and so the caller's error
     },
     ...asking({ ...deliveryQuestions, ...sentQuestions, ...sentActQuestions }),
-    ...asking({ list: listDeliveries, abandon, reap: reapSent }, BATCH),
-    reapRecords: (limit) => db.run((queries) => reapRecords(queries, 'outbox', limit), BATCH),
+    ...asking({ list: listDeliveries, abandon, ...sentReapQuestions }, BATCH),
   };
 }
 
@@ -49,7 +48,6 @@ export function inboxOn<Tx>(db: Db): InboxStore<Tx> {
     // A transaction of its own, also where a handler receives.
     receive: (event, run, how) => outside(() => receive(db, event, run, how)),
     ...asking({ ...receptionQuestions, ...receivedQuestions, requeue: requeueReceived }),
-    ...asking({ list: listReceived, reap: reapReceived }, BATCH),
-    reapRecords: (limit) => db.run((queries) => reapRecords(queries, 'inbox', limit), BATCH),
+    ...asking({ list: listReceived, ...receivedReapQuestions }, BATCH),
   };
 }
