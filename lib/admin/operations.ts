@@ -80,9 +80,6 @@ export interface Operations {
   record(act: NewAuditRecord): Promise<void>;
 }
 
-/** Runs what must wait for a commit. */
-type RunAfterCommit = (run: () => void | Promise<void>) => void | Promise<void>;
-
 /** How long an admin waits to see the effect; it goes on without them. */
 const PATIENCE_MS = 5000;
 
@@ -102,7 +99,7 @@ export interface OperationHooks {
    * Where `prisma` is a transaction of yours (`joinTransaction`): takes what must wait for its commit, which is `complete`,
    * `dropRecent` and `log`. What the handler of an operation is given fits.
    */
-  afterCommit?: RunAfterCommit | undefined;
+  afterCommit?: ((run: () => void | Promise<void>) => void | Promise<void>) | undefined;
   /** Called with one line for each thing that a person did. What `createIdempotency` is given fits. */
   log?: AuditLog | undefined;
 }

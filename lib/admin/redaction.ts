@@ -1,4 +1,5 @@
 import { isDecimal, isPlainObject } from '../core/data.ts';
+import { tryOr } from '../core/errors.ts';
 import { decodeAnswer } from '../engine/answer.ts';
 import type { Step } from '../store/leases.ts';
 
@@ -24,22 +25,21 @@ const MAX_FIELDS = 30;
  */
 export function redactAnswer(stored: string | null): RedactedAnswer {
   if (stored === null) return { kind: 'erased' };
-  try {
-    const answer = decodeAnswer(stored);
-    switch (answer.kind) {
-      case 'data':
-        return { kind: 'data', shape: shapeOf(answer.data) };
-      case 'response':
-        return { kind: 'response', status: answer.response.status };
-      case 'refusal':
-        return { kind: 'refusal', reason: answer.reason, status: answer.status, shape: shapeOf(answer.data) };
-      case 'redirect':
-        return { kind: 'redirect' };
-    }
-  } catch {
-    // Below: a row that cannot be read must not hide the rest of its page.
+  // A row that cannot be read must not hide the rest of its page.
+  return tryOr(() => withoutValues(decodeAnswer(stored)), { kind: 'unreadable' });
+}
+
+function withoutValues(answer: ReturnType<typeof decodeAnswer>): RedactedAnswer {
+  switch (answer.kind) {
+    case 'data':
+      return { kind: 'data', shape: shapeOf(answer.data) };
+    case 'response':
+      return { kind: 'response', status: answer.response.status };
+    case 'refusal':
+      return { kind: 'refusal', reason: answer.reason, status: answer.status, shape: shapeOf(answer.data) };
+    case 'redirect':
+      return { kind: 'redirect' };
   }
-  return { kind: 'unreadable' };
 }
 
 /** The shape of any value. The names in a Map or a Set are data, so they are only counted. */

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { ADVICE } from '../core/codes.ts';
 import { jsonText } from '../core/data.ts';
+import { tryOr } from '../core/errors.ts';
 import type { Refusal } from '../core/outcome.ts';
 
 /** Details of one refusal that its code does not say. */
@@ -71,17 +72,8 @@ function originOf({ url, headers }: Request): string {
 
 /** Given with the caller's own answer only (H3). */
 function detailsOf({ code, reason, data, fieldErrors }: Refusal): object {
+  // A stored value may refer to itself, and JSON has no words for that.
   if (code === 'failed' || code === 'deferred' || code === 'not_kept')
-    return { reason, data: isJson(data) ? data : undefined };
+    return { reason, data: tryOr(() => jsonText(data) && data, undefined) };
   return code === 'validation' ? { fieldErrors } : {};
-}
-
-/** A stored value may refer to itself, and JSON has no words for that. */
-function isJson(data: unknown): boolean {
-  try {
-    jsonText(data);
-    return true;
-  } catch {
-    return false;
-  }
 }

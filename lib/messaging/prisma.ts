@@ -5,7 +5,7 @@ import type { Tables } from '../store/prisma/tables.ts';
 import type { EventToSend, Origin } from './event.ts';
 import { type Inbox, makeInbox } from './inbox.ts';
 import { makeOutbox, type OutboxOperations, type OutboxSettings } from './outbox.ts';
-import type { InboxSettings, SourceOptions } from './reception.ts';
+import type { InboxSettings } from './reception.ts';
 
 /** The destinations of events, and the settings of the relay. */
 export interface OutboxOptions extends OutboxSettings {
@@ -40,7 +40,6 @@ export function createOutbox(options: OutboxOptions): Outbox {
 /** The sources of events, and how long events are remembered and tried. */
 export interface InboxOptions<Client extends PrismaClientLike> extends InboxSettings<TransactionOf<Client>> {
   prisma: Client;
-  sources?: Record<string, SourceOptions<TransactionOf<Client>>>;
   /** For tables with names or a schema of their own: the same as `createIdempotency` is given. */
   tables?: Tables;
 }

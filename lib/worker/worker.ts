@@ -10,7 +10,7 @@ import {
   type Keys,
   line,
   type Messaging,
-  type PassOptions,
+  type PASSES,
   reap,
 } from './passes.ts';
 import { endWithin, openPool } from './pool.ts';
@@ -98,10 +98,7 @@ export function startWorker(options: WorkerOptions): Worker {
     clearTimeout(last);
   };
   let stopped: Promise<void> | undefined;
-  return {
-    stop: () => (stopped ??= drain()),
-    ended,
-  };
+  return { stop: () => (stopped ??= drain()), ended };
 }
 
 type LoopSettings = WorkerOptions & Required<Pick<WorkerOptions, 'concurrency' | 'graceMs' | 'log'>>;
@@ -119,7 +116,12 @@ function startLoops(
   const tell = (task: string, figures: Figures) => {
     if (Object.values(figures).some((count) => count > 0)) log(line(task, figures));
   };
-  const startPass = (name: string, task: string, run: Pass, how: { everyMs: number; overlaps?: boolean }) => {
+  const startPass = (
+    name: string,
+    task: string,
+    run: (typeof PASSES)[string],
+    how: { everyMs: number; overlaps?: boolean },
+  ) => {
     const pass = async () => tell(task, await run(driven, { until: stopping, signal: breakingOff, limit: LIMIT }));
     return loop({ ...base, ...how, name, pass });
   };
@@ -135,8 +137,6 @@ function startLoops(
   loops.push(startJobs({ own: tasks, wakes: relays.tasks }, jobs).catch(fail));
   return loops;
 }
-
-type Pass = (driven: Driven, options: PassOptions) => Promise<Figures>;
 
 /** Says at once, with what to run, why every pass would fail. Without it each says the same later, one by one. */
 async function warnOutdatedSchema(driven: Driven, log: (line: string) => void): Promise<void> {

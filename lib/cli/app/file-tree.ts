@@ -25,7 +25,7 @@ export function folderTree(root: string): FileTree {
 const SKIPPED = ['node_modules/', 'dist/', 'build/', 'coverage/', 'generated/'];
 
 /** The name of a file of code that is no test. */
-export const SOURCE_FILE = /(?<!\.d|\.test|\.spec|\.e2e)\.[cm]?[jt]sx?$/;
+const SOURCE_FILE = /(?<!\.d|\.test|\.spec|\.e2e)\.[cm]?[jt]sx?$/;
 
 /** The files that a module may be in, by its path without an ending. */
 export function moduleNames(bare: string): string[] {
@@ -33,8 +33,8 @@ export function moduleNames(bare: string): string[] {
   return [bare, `${bare}/index`].flatMap((stem) => endings.map((ending) => stem + ending));
 }
 
-/** Every file below a folder whose name ends so, in order. Leaves out what is hidden, installed or generated. */
-export function filesBelow(tree: FileTree, folder: string, ending: RegExp): string[] {
+/** Every file below a folder whose name ends so, in order: by default the code of an app. Leaves out what is hidden, installed or generated. */
+export function filesBelow(tree: FileTree, folder = '', ending = SOURCE_FILE): string[] {
   return tree.list(folder).flatMap((name) => {
     const file = path.posix.join(folder, name);
     if (!name.endsWith('/')) return ending.test(name) ? [file] : [];
@@ -46,7 +46,7 @@ export type SourceFile = { file: string; text: string };
 
 /** Every file of code of an app that is no test, with its text. */
 export function sourceFiles(tree: FileTree): SourceFile[] {
-  return filesBelow(tree, '', SOURCE_FILE).map((file) => ({ file, text: tree.read(file) ?? '' }));
+  return filesBelow(tree).map((file) => ({ file, text: tree.read(file) ?? '' }));
 }
 
 function orElse<T>(read: () => T, otherwise: T): T {

@@ -1,4 +1,4 @@
-import { type FileTree, filesBelow, SOURCE_FILE } from './file-tree.ts';
+import { type FileTree, filesBelow } from './file-tree.ts';
 import { blanked, callAt, withoutComments } from './source-text.ts';
 
 /** A worker drives these besides keys. */
@@ -21,7 +21,7 @@ const LIKELY = ['lib/messaging.ts', 'lib/outbox.ts', 'lib/inbox.ts'].flatMap((na
 /** The module that exports an outbox or inbox, else one that makes it for itself; undefined where no file makes one. */
 export function findBox(tree: FileTree, box: Box): BoxModule | undefined {
   let hidden: BoxModule | undefined;
-  for (const file of [...LIKELY, ...filesBelow(tree, '', SOURCE_FILE)]) {
+  for (const file of [...LIKELY, ...filesBelow(tree)]) {
     const text = tree.read(file);
     if (!text?.includes(MAKES[box])) continue;
     const source = withoutComments(text);

@@ -115,11 +115,6 @@ export interface Imports {
   ending: '' | '.js' | '.ts';
 }
 
-interface TsConfig {
-  extends?: string | string[];
-  compilerOptions?: CompilerOptions;
-}
-
 interface CompilerOptions {
   baseUrl?: string;
   paths?: Record<string, string[]>;
@@ -148,7 +143,7 @@ function compilerOptions(tree: FileTree, file: string, depth = 0): CompilerOptio
   if (text === undefined || depth > 5) return {};
   // It may have comments, and commas behind the last of a list.
   const json = withoutComments(text.replace(/^\uFEFF/, '')).replace(/,(?=\s*[}\]])/g, '');
-  const read: TsConfig = parsed(file, json);
+  const read = parsed<{ extends?: string | string[]; compilerOptions?: CompilerOptions }>(file, json);
   const bases = [read.extends ?? []].flat().filter((base) => base.startsWith('.'));
   const inherited = bases.map((base) => compilerOptions(tree, path.posix.join(file, '..', base), depth + 1));
   return Object.assign({}, ...inherited, read.compilerOptions);

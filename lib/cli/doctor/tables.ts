@@ -40,7 +40,7 @@ const READ = {
     LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u', 'x')`,
 };
 
-async function readFound(sql: Queryable, names: readonly TableName[], rename: Rename): Promise<Found> {
+async function readFound(sql: Queryable, names: readonly TableName[], rename: Rename = (name) => name): Promise<Found> {
   const values = [names, names.map(rename)];
   const tables = new Map<TableName, FoundTable>(
     (await sql.query(READ.tables, values)).rows.map((row) => [row.name, row]),
@@ -53,13 +53,9 @@ async function readFound(sql: Queryable, names: readonly TableName[], rename: Re
  * Checks that the tables have what a person at psql can take from them: the unique indexes, which are the guarantee, the
  * triggers, the indexes, and the log. Of tables of the version that this kit makes.
  */
-export async function checkTables(
-  sql: Queryable,
-  names: readonly TableName[],
-  rename: Rename | undefined,
-): Promise<Finding[]> {
+export async function checkTables(sql: Queryable, names: readonly TableName[], rename?: Rename): Promise<Finding[]> {
   const kit = readKitSql();
-  const found = await readFound(sql, names, rename ?? ((name) => name));
+  const found = await readFound(sql, names, rename);
   const findings = [
     ...(await checkUnique(sql, kit, found, rename)),
     ...checkLogged(found),
@@ -73,7 +69,7 @@ export async function checkTables(
 /** A script that makes what these tables lack, and touches nothing that is there; empty where they lack nothing. */
 export async function missingSql(sql: Queryable, names: readonly TableName[], rename?: Rename): Promise<string> {
   const kit = readKitSql();
-  const found = await readFound(sql, names, rename ?? ((name) => name));
+  const found = await readFound(sql, names, rename);
   const tables = names.filter((name) => !found.tables.has(name));
   const indexes = kit.indexes.filter((each) => !each.isPrimary && isLost(each, found));
   const triggers = kit.triggers.filter((each) => isThere(each, found) && !triggerFor(each, found));

@@ -6,7 +6,7 @@ import { createInbox, createOutbox, PublishError } from '../../messaging/index.t
 import { folders } from '../app/app.fixture.ts';
 import { runOncekit } from '../oncekit.fixture.ts';
 import { rawClient } from '../raw-client.ts';
-import { bareMessagesAdmin, readMessageAct } from './messages.ts';
+import { readMessageAct } from './messages.ts';
 
 const made = folders();
 let database: TestDatabase;
@@ -54,7 +54,7 @@ const recordsOf = async (peer: string) =>
   );
 
 /** As the command does it, in this process and on a connection of `pg` alone. */
-const messages = (...args: string[]) => readMessageAct(args)(bareMessagesAdmin(rawClient(sql)));
+const messages = (...args: string[]) => readMessageAct(args)({ prisma: rawClient(sql), tables: undefined });
 
 test('M4 lists what is not settled, without payloads', async () => {
   const { words } = await messages('list');

@@ -6,8 +6,6 @@ import {
 } from '../../admin/messages-admin.ts';
 import { printable } from '../../core/printable.ts';
 import { createInbox, createOutbox } from '../../messaging/prisma.ts';
-import type { PrismaClientLike } from '../../store/prisma/client.ts';
-import type { Tables } from '../../store/prisma/tables.ts';
 import {
   type Command,
   flag,
@@ -45,7 +43,7 @@ const UNSETTLED = ['dead', 'pending', 'failed'];
 type Box = keyof typeof STATES;
 type MessagesAdmin = ReturnType<typeof createMessagesAdmin>;
 /** What a subcommand does, once its arguments are read. Nothing is sent: all of it happens in the database. */
-type Act = (admin: MessagesAdmin) => Promise<CommandResult>;
+type Act = Parameters<typeof runOnDatabase>[0];
 
 const ACTS = {
   list: subcommand(0, async ({ outbox, inbox }, { states, limit }) => {
@@ -119,7 +117,7 @@ type Given = ReturnType<typeof readMessageArgs>;
 function subcommand(names: number, run: (admin: MessagesAdmin, given: Given) => Promise<CommandResult>) {
   return (args: string[]): Act => {
     const given = readMessageArgs(args, names);
-    return (admin) => run(admin, given);
+    return (database) => run(bareMessagesAdmin(database), given);
   };
 }
 
@@ -199,14 +197,13 @@ function due(at: Date | null): string {
 }
 
 /** Makes one without destinations and sources: all that a person does here happens in the database. */
-export function bareMessagesAdmin(prisma: PrismaClientLike, tables?: Tables) {
+function bareMessagesAdmin({ prisma, tables }: Parameters<Act>[0]) {
   const kit = { prisma, ...(tables && { tables }) };
   return createMessagesAdmin({ outbox: createOutbox({ ...kit, destinations: [] }), inbox: createInbox(kit) });
 }
 
 async function run(args: string[]): Promise<number> {
-  const act = readMessageAct(args);
-  return await runOnDatabase(({ prisma, tables }) => act(bareMessagesAdmin(prisma, tables)));
+  return await runOnDatabase(readMessageAct(args));
 }
 
 export const messages: Command = { help, run };

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { type ConformanceCase, caseOf, caseWith, newKey, type Sent } from './endpoint.ts';
+import { type ConformanceCase, caseOf, caseWith, type Sent } from './endpoint.ts';
 import type { JsonObject } from './target.ts';
 
 /** Texts that no two readers read alike (F1), made of one that is accepted. */
@@ -20,6 +21,8 @@ const REWRITTEN: readonly [name: string, rewrite: (body: JsonObject) => string][
   ['an exponent', (body) => JSON.stringify(body).replace(/:(\d+)(?=[,}])/, ':$1e0')],
   ['escapes', (body) => `{${escaped(firstMember(body))}${JSON.stringify(body).slice(1 + firstMember(body).length)}`],
 ];
+
+const withOtherPath = caseWith('otherPath');
 
 const TEN_MB = 10 * 1024 * 1024;
 
@@ -74,22 +77,17 @@ export const bodyCases: readonly ConformanceCase[] = [
   }),
   caseOf('fingerprint', 'one member more is a mismatch, also one that the schema does not know', async (api) => {
     const { key, body } = await api.executesNew();
-    const raw = withMember(body, '"oncekit_extra":true');
-    await api.mismatches({ key, raw });
+    await api.mismatches({ key, raw: withMember(body, '"oncekit_extra":true') });
   }),
   caseOf('fingerprint', 'the query counts', async (api) => {
     const { key, body } = await api.executesNew();
     const path = `${api.target.path}${api.target.path.includes('?') ? '&' : '?'}oncekit=1`;
     await api.mismatches({ key, body, path });
   }),
-  caseWith('otherPath')(
-    'fingerprint',
-    'the path counts: one key on two things of one kind is a mismatch',
-    async (api) => {
-      const { key, body } = await api.executesNew();
-      await api.mismatches({ key, body, path: api.target.otherPath });
-    },
-  ),
+  withOtherPath('fingerprint', 'the path counts: one key on two things of one kind is a mismatch', async (api) => {
+    const { key, body } = await api.executesNew();
+    await api.mismatches({ key, body, path: api.target.otherPath });
+  }),
   ...AMBIGUOUS.map(([name, spoil]) =>
     caseOf('fingerprint', `refused: ${name}`, async (api) => {
       await api.refusesUnused({ raw: spoil(api.target.body()) }, 400, 'malformed_body');
@@ -100,7 +98,7 @@ export const bodyCases: readonly ConformanceCase[] = [
   ...spoiltCases(415, 'unsupported_media_type', UNSUPPORTED),
   caseOf('limits', 'JSON may say its charset, in any case', async (api) => {
     await api.executes({
-      key: newKey(),
+      key: randomUUID(),
       ...typed('Application/JSON;Charset="UTF-8"', JSON.stringify(api.target.body())),
     });
   }),

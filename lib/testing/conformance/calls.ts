@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type ConformanceCase,
   caseOf,
@@ -5,7 +6,6 @@ import {
   type EndpointAnswer,
   holds,
   isSuccess,
-  newKey,
   same,
   shown,
 } from './endpoint.ts';
@@ -30,7 +30,7 @@ export const callCases: readonly ConformanceCase[] = [
     'order of checks',
     'a missing principal is told before a bad body, and nothing is executed',
     async (api) => {
-      const key = newKey();
+      const key = randomUUID();
       await api.refuses({ key, as: {}, raw: '{' }, 401, 'unauthorized');
       await api.refuses({ key, as: {}, body: api.target.body() }, 401, 'unauthorized');
       await api.isUnused(key);
@@ -40,7 +40,7 @@ export const callCases: readonly ConformanceCase[] = [
     await api.refusesUnused({ raw: '{' }, 400, 'malformed_body');
   }),
   withInvalidBody('order of checks', 'a failed validation consumes no key', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     await api.refuses({ key, body: api.target.invalidBody() }, 400, 'validation');
     await api.refuses({ key, body: api.target.invalidBody() }, 400, 'validation');
     await api.isUnused(key);
@@ -70,7 +70,7 @@ export const callCases: readonly ConformanceCase[] = [
     await api.hasEffects(key, 1);
   }),
   caseOf('duplicates', 'two payloads at once: one is executed, the other is never', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     const bodies = [api.target.body(), api.target.otherBody()];
     const answers = await Promise.all(bodies.map((body) => api.send({ key, body })));
     same('How many were executed', answers.filter(isSuccess).length, 1);
@@ -87,7 +87,7 @@ export const callCases: readonly ConformanceCase[] = [
     same('Set-Cookie', (await api.replays({ key, body })).headers['set-cookie'], undefined);
   }),
   withRefusedBody('refusal', 'a refusal by the operation is stored and replayed', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     const body = api.target.refusedBody();
     const first = await api.send({ key, body });
     same('The code', first.json.code, 'failed');
@@ -95,19 +95,19 @@ export const callCases: readonly ConformanceCase[] = [
     repeats(await api.replays({ key, body }), first);
   }),
   withRefusedBody('refusal', 'a stored refusal holds its key: another body is a mismatch', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     await api.send({ key, body: api.target.refusedBody() });
     await api.refuses({ key, body: api.target.body() }, 422, 'payload_mismatch');
   }),
   withStatus('giving up', 'the status route tells what became of a key', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     const path = api.target.statusPath(key);
     same('Before', (await api.send({ method: 'GET', path })).json.state, 'absent');
     await api.executes({ key });
     same('After', (await api.send({ method: 'GET', path })).json.state, 'succeeded');
   }),
   withStatus('giving up', 'a fenced key is never executed', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     const fenced = await api.send({ method: 'DELETE', path: api.target.statusPath(key) });
     same('The fence', [fenced.status, fenced.json.state], [200, 'abandoned']);
     await api.refuses({ key, body: api.target.body() }, 410, 'key_abandoned');

@@ -45,7 +45,7 @@ export class Endpoint<Target extends ConformanceTarget = ConformanceTarget> {
 
   /** A key that was never used, and a body that is accepted. */
   newRequest(): { key: string; body: JsonObject } {
-    return { key: newKey(), body: this.target.body() };
+    return { key: randomUUID(), body: this.target.body() };
   }
 
   /**
@@ -103,7 +103,7 @@ export class Endpoint<Target extends ConformanceTarget = ConformanceTarget> {
 
   /** Refuses a request under a new key, and uses nothing up: the same key then executes what is right. */
   async refusesUnused(sent: Sent, status: number, code: string): Promise<void> {
-    const key = newKey();
+    const key = randomUUID();
     await this.refuses({ key, ...sent }, status, code);
     await this.isUnused(key);
   }
@@ -153,9 +153,6 @@ function parsed(text: string): Record<string, unknown> {
 export class ConformanceError extends IdempotencyError {
   override readonly name = 'ConformanceError';
 }
-
-/** A key that was never used. */
-export const newKey = (): string => randomUUID();
 
 /** @throws ConformanceError unless both are the same JSON */
 export function same(what: string, existing: unknown, expected: unknown): void {

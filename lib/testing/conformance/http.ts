@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   type ConformanceCase,
@@ -8,7 +9,6 @@ import {
   fits,
   holds,
   isSuccess,
-  newKey,
   type Sent,
   same,
   shown,
@@ -36,7 +36,7 @@ export const httpCases: readonly ConformanceCase[] = [
   }),
   ...REFUSED.map(([code, request]) =>
     caseOf('problem details', `${code}`, async (api) => {
-      const key = newKey();
+      const key = randomUUID();
       const sent = request(api, key);
       isProblem(await api.send(sent), code, sent.key ?? undefined);
     }),
@@ -47,7 +47,7 @@ export const httpCases: readonly ConformanceCase[] = [
   }),
   caseOf('problem details', 'the type is a page that exists, or leads nowhere', async (api) => {
     for (const [, request] of REFUSED) {
-      const type = String((await api.send(request(api, newKey()))).json.type);
+      const type = String((await api.send(request(api, randomUUID()))).json.type);
       fits('type', type, new RegExp(`^(${NO_PAGE}$|https?://)`));
       const { origin } = new URL(api.target.origin);
       // No page, or one of somebody else's server, which is not asked.
@@ -60,13 +60,13 @@ export const httpCases: readonly ConformanceCase[] = [
     holds('instance', names[0]?.json.instance !== names[1]?.json.instance, names[0]?.json.instance, 'two names');
   }),
   caseWith('refusedBody')('problem details', 'failed, with the reason', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     const answer = await api.send({ key, body: api.target.refusedBody() });
     isProblem(answer, 'failed', key);
     fits('reason', answer.json.reason, /./);
   }),
   caseWith('invalidBody')('problem details', 'validation, with the fields', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     const answer = await api.send({ key, body: api.target.invalidBody() });
     isProblem(answer, 'validation', key);
     const { fieldErrors } = answer.json;
@@ -94,7 +94,7 @@ export const httpCases: readonly ConformanceCase[] = [
   }),
   caseOf('time budget', 'a budget that is no number is ignored', async (api) => {
     for (const budget of ['', 'soon', '-1', '1e9', '99999999999999999999']) {
-      await api.executes({ key: newKey(), headers: { 'X-Request-Timeout': budget, 'X-Retry-Layer': 'none' } });
+      await api.executes({ key: randomUUID(), headers: { 'X-Request-Timeout': budget, 'X-Retry-Layer': 'none' } });
     }
   }),
 ];

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { uuidV7 } from '../../core/key.ts';
 import {
   type ConformanceCase,
@@ -7,14 +8,15 @@ import {
   type EndpointAnswer,
   fits,
   holds,
-  newKey,
   type Sent,
   same,
   shown,
 } from './endpoint.ts';
-import type { JsonObject } from './target.ts';
+import type { ConformanceTarget } from './target.ts';
 
 const withMintedKeys = caseWith('mintKey');
+const whereOthersAct = caseWith('otherHeaders');
+const withOthersKeys = caseWith('otherHeaders', 'mintKey');
 
 /** Headers that hold no key (K1), as they go over the wire. */
 const NO_KEYS: readonly [name: string, rawKey: string | string[]][] = [
@@ -49,7 +51,7 @@ export const keyCases: readonly ConformanceCase[] = [
   ),
   caseOf('key syntax', 'a key of 255 characters, of all that are allowed', async (api) => {
     const marks = '!#$%&()*+-./:;<=>?@[\\]^_`{|}~';
-    const key = `${newKey()}${marks}`.padEnd(255, 'k');
+    const key = `${randomUUID()}${marks}`.padEnd(255, 'k');
     const rawKey = `"${key.replaceAll('\\', '\\\\')}"`;
     const body = api.target.body();
     await api.executes({ rawKey, body });
@@ -64,7 +66,7 @@ export const keyCases: readonly ConformanceCase[] = [
     await api.hasEffects(key, 1);
   }),
   caseOf('key syntax', 'keys that differ in case alone are two keys', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     await api.executes({ key: `${key}-a` });
     await api.executes({ key: `${key}-A` });
   }),
@@ -93,7 +95,7 @@ export const keyCases: readonly ConformanceCase[] = [
     await api.executes({ key: `client-${uuidV7(Date.now() - YEAR_MS)}` });
   }),
   caseWith('otherOperation')('scope', 'the same key on another operation is another intent', async (api) => {
-    const key = newKey();
+    const key = randomUUID();
     const { path, body } = api.target.otherOperation;
     const first = await api.executes({ key });
     const second = await api.executes({ key, path, body: body() });
@@ -112,7 +114,7 @@ export const keyCases: readonly ConformanceCase[] = [
     const refusals: Sent[] = [
       { rawKey: '"no key"', body: api.target.body() },
       { body: api.target.body() },
-      { key: newKey(), raw: '{' },
+      { key: randomUUID(), raw: '{' },
     ];
     for (const request of refusals) {
       const answer = await api.send(request);
@@ -121,33 +123,24 @@ export const keyCases: readonly ConformanceCase[] = [
       await api.isUnused(next);
     }
   }),
-  caseWith('otherHeaders')(
-    'other principals',
-    "another's key is one never seen: executed for whoever sends it",
-    async (api) => {
-      const key = newKey();
-      const mine = api.target.body();
-      const theirs = bodyOfOther(api);
-      const first = await api.executes({ key, body: mine });
-      const used = await api.executes({ key, body: theirs, as: api.target.otherHeaders });
-      const unused = await api.executes({ key: newKey(), body: bodyOfOther(api), as: api.target.otherHeaders });
-      looksAlike(used, unused);
-      holds('The answer', used.text !== first.text, shown(used), 'one of its own');
-      same('My replay', (await api.replays({ key, body: mine })).text, first.text);
-      same('Their replay', (await api.replays({ key, body: theirs, as: api.target.otherHeaders })).text, used.text);
-      await api.hasEffects(key, 2);
-    },
-  ),
-  caseWith('otherHeaders', 'mintKey')(
+  whereOthersAct('other principals', "another's key is one never seen: executed for whoever sends it", async (api) => {
+    const mine = api.newRequest();
+    const theirs = asOther(api, mine.key);
+    const first = await api.executes(mine);
+    const used = await api.executes(theirs);
+    looksAlike(used, await api.executes(asOther(api, randomUUID())));
+    holds('The answer', used.text !== first.text, shown(used), 'one of its own');
+    same('My replay', (await api.replays(mine)).text, first.text);
+    same('Their replay', (await api.replays(theirs)).text, used.text);
+    await api.hasEffects(mine.key, 2);
+  }),
+  withOthersKeys(
     'other principals',
     "another's signed key is refused alike, whether it was used or not",
     async (api) => {
       const [used, unused] = [api.target.mintKey(Date.now()), api.target.mintKey(Date.now())];
       await api.executes({ key: used });
-      const ask = (key: string) => {
-        const request: Sent = { key, body: bodyOfOther(api), as: api.target.otherHeaders };
-        return api.refuses(request, 400, 'key_invalid');
-      };
+      const ask = (key: string) => api.refuses(asOther(api, key), 400, 'key_invalid');
       const answers = [await ask(used), await ask(unused)] as const;
       looksAlike(...answers);
       const [told, alike] = answers.map(({ json: { instance, ...rest } }) => rest);
@@ -159,7 +152,7 @@ export const keyCases: readonly ConformanceCase[] = [
     const { key } = await api.executesNew();
     const ask = (asked: string) =>
       api.send({ method: 'GET', path: api.target.statusPath(asked), as: api.target.otherHeaders });
-    const [used, unused] = [await ask(key), await ask(newKey())];
+    const [used, unused] = [await ask(key), await ask(randomUUID())];
     same('The status', [used.status, used.json.state], [unused.status, unused.json.state]);
     looksAlike(used, unused);
   }),
@@ -171,6 +164,9 @@ function looksAlike(one: EndpointAnswer, other: EndpointAnswer): void {
   same('The look of the answer', look(one), look(other));
 }
 
-function bodyOfOther({ target }: Endpoint): JsonObject {
-  return (target.bodyOfOther ?? target.body)();
+type WithOthers = ConformanceTarget & Required<Pick<ConformanceTarget, 'otherHeaders'>>;
+
+/** What is accepted, as the other principal sends it. */
+function asOther({ target }: Endpoint<WithOthers>, key: string): Sent {
+  return { key, body: (target.bodyOfOther ?? target.body)(), as: target.otherHeaders };
 }
