@@ -191,8 +191,7 @@ function hasMoreThan(most: number, separator: string, bytes: Uint8Array): boolea
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let found = 0;
   for (let at = body.indexOf(separator); at !== -1; at = body.indexOf(separator, at + separator.length)) {
-    found += 1;
-    if (found > most) return true;
+    if (++found > most) return true;
   }
   return false;
 }

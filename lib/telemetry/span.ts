@@ -26,7 +26,7 @@ export function traceHeaders(): Record<string, string> {
 export type { Span };
 
 interface SpanOptions {
-  kind: keyof typeof KINDS;
+  kind: Lowercase<keyof typeof SpanKind>;
   attributes: Attributes;
   /** Headers as `traceHeaders` gave them, maybe in another process: the span belongs to that trace. */
   from?: Record<string, string>;
@@ -34,13 +34,6 @@ interface SpanOptions {
   /** The part of an error that the span shows; undefined: it is no failure. Default: the error. */
   blame?: (error: unknown) => unknown;
 }
-
-const KINDS = {
-  internal: SpanKind.INTERNAL,
-  client: SpanKind.CLIENT,
-  producer: SpanKind.PRODUCER,
-  consumer: SpanKind.CONSUMER,
-};
 
 /**
  * Runs `work` in a span of its own. What it throws is thrown on, and shows in the span by its name alone: its message may
@@ -63,7 +56,8 @@ export async function inSpan<T>(
       span.end();
     }
   };
-  return await trace.getTracer('oncekit').startActiveSpan(name, { kind: KINDS[kind], attributes, links }, parent, run);
+  const options = { kind: SpanKind[kind.toUpperCase() as Uppercase<typeof kind>], attributes, links };
+  return await trace.getTracer('oncekit').startActiveSpan(name, options, parent, run);
 }
 
 /**

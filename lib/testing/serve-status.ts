@@ -26,10 +26,8 @@ export function serveStatus(operations: readonly Served[], url = '/api/idempoten
     const { pathname } = new URL(request.url, 'http://localhost');
     if (!isServing || !pathname.startsWith(`${url}/`)) return await before(input, init);
     init?.signal?.throwIfAborted();
-    const [name, key = ''] = pathname
-      .slice(url.length + 1)
-      .split('/')
-      .map(decodeURIComponent);
+    const asked = pathname.slice(url.length + 1);
+    const [name, key = ''] = asked.split('/').map(decodeURIComponent);
     const operation = operations.find((one) => one.name === name);
     if (operation?.isDown) throw disconnected();
     return operation ? answer(operation, key, request.method) : problem(refuse('not_found'));

@@ -85,12 +85,9 @@ export async function inbox(driven: Driven, options: PassOptions = {}): Promise<
 }
 
 /** Everything that can be run once, by the name under which the command line and the cron route know it. */
-export const PASSES: Readonly<Record<string, (idempotency: Driven, options?: PassOptions) => Promise<Figures>>> = {
-  complete,
-  reap,
-  relay,
-  inbox,
-};
+export const PASSES: Readonly<Record<string, Pass>> = { complete, reap, relay, inbox };
+
+type Pass = (idempotency: Driven, options?: PassOptions) => Promise<Figures>;
 
 /** A pass needs these besides keys. Without them there is nothing to do, for ever: the caller is told. */
 export const NEEDS: Readonly<Record<string, 'outbox' | 'inbox'>> = { relay: 'outbox', inbox: 'inbox' };

@@ -3,7 +3,7 @@ import { type FileTree, folderTree, sourceFiles } from '../app/file-tree.ts';
 import { type App, findApp, findImports, type Imports, installed, specifier } from '../app/next-app.ts';
 import { blanked, endOf } from '../app/source-text.ts';
 import { CliError, type Command, readArgs, readSubcommand, UsageError } from '../command.ts';
-import { carryOut, type Plan, WRITE_OPTIONS } from '../init/plan.ts';
+import { carryOut, type Plan, planOf, WRITE_OPTIONS } from '../init/plan.ts';
 import { moduleFiles } from '../init/plan-code.ts';
 
 const help = `oncekit add operation <name> [--yes] [--dry-run]
@@ -101,7 +101,7 @@ function draftOf(tree: FileTree, given: string): Draft {
     );
   }
   const next = installed(app.packageJson).zod ? [] : ['Install what checks the input: npm install zod'];
-  return { tree, app, names, imports: findImports(tree), plan: { writes: [], kept: [], notes: [], next } };
+  return { tree, app, names, imports: findImports(tree), plan: { ...planOf([]), next } };
 }
 
 function addOperation(draft: Draft): Found {

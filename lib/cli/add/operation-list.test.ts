@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest';
-import { operationsModule } from '../init/plan-code.ts';
+import { APP, treeOf } from '../app/app.fixture.ts';
+import { planInit } from '../init/init.ts';
+import { readKitFiles } from '../init/kit-files.ts';
 import { exportedOperations, withOperation } from './add.ts';
 
 const vote = { exported: 'vote', from: './vote' };
 
 test('the list that init has written gets its first operation', () => {
-  expect(withOperation(operationsModule(), vote)?.replace(/^\/\/.*\n/gm, '')).toBe(
+  const { writes } = planInit(treeOf(APP), readKitFiles(), { now: new Date(), secret: () => 'x'.repeat(43) });
+  const { content = '' } = writes.find(({ file }) => file === 'lib/operations.ts') ?? {};
+  expect(withOperation(content, vote)?.replace(/^\/\/.*\n/gm, '')).toBe(
     "import { vote } from './vote';\n\nexport const operations = [vote] as const;\n",
   );
 });

@@ -15,10 +15,7 @@ export interface Finding {
 /** One line for each: the level, what was looked at, what was found, and the fix. */
 export function report(findings: readonly Finding[]): string {
   const width = widthOf(findings);
-  const lines = findings.map((each) => {
-    const { says, fix } = each;
-    return headOf(each, width) + (fix ? `${says} Fix: ${fix}` : says);
-  });
+  const lines = findings.map((each) => headOf(each, width) + each.says + (each.fix ? ` Fix: ${each.fix}` : ''));
   return [...lines, '', summaryOf(findings)].join('\n');
 }
 

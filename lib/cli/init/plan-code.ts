@@ -4,7 +4,7 @@ import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
 import { type App, type Imports, installed, specifier } from '../app/next-app.ts';
 import type { findClient } from '../app/prisma.ts';
 import { blanked, callAt, withoutComments } from '../app/source-text.ts';
-import type { Plan } from './plan.ts';
+import { type Plan, planOf } from './plan.ts';
 
 /** The paths of the app's own modules, as package.json says, or as `init` writes them. */
 export function moduleFiles({ src, packageJson }: App): { idempotency: string; operations: string } {
@@ -29,7 +29,7 @@ export function planCode(tree: FileTree, { app, imports, client, messaging }: Co
   const { idempotency, operations } = moduleFiles(app);
   const from = (file: string, to: string) => specifier(file, to, imports);
   const routes = filesBelow(tree, app.router, /(^|\/)route\.[jt]sx?$/);
-  const draft: Draft = { tree, app, routes, plan: { writes: [], kept: [], notes: [] } };
+  const draft: Draft = { tree, app, routes, plan: planOf([]) };
   const { plan } = draft;
   const made = client ?? { file: `${app.src}lib/prisma.ts`, exported: 'prisma' };
   addFile(draft, idempotency, 'export const idempotency', () => {
@@ -203,7 +203,7 @@ export const idempotency = createIdempotency({
 `;
 }
 
-export function operationsModule() {
+function operationsModule() {
   return `// Every operation of the app: for the status route, the worker and \`npx oncekit doctor\`. Import each here and list it:
 //   import { checkout } from './checkout';
 //   export const operations = [checkout] as const;

@@ -1,5 +1,5 @@
 import type { FileTree } from '../app/file-tree.ts';
-import type { Plan, Removal } from './plan.ts';
+import type { Plan } from './plan.ts';
 
 const SECRETS = {
   IDEMPOTENCY_SECRET: 'Signs idempotency keys. The same on every instance; a new one goes behind it, after a comma.',
@@ -28,10 +28,9 @@ export function planEnv(tree: FileTree, secret: () => string): Partial<Plan> {
 }
 
 /** Takes the secrets out of `.env` again that `init` has put there: those that stand below its words about them. */
-export function planEnvRemoval(tree: FileTree): Pick<Plan, 'writes'> & { removals: Removal[] } {
+export function planEnvRemoval(tree: FileTree): Partial<Plan> {
   const before = tree.read('.env');
-  const nothing = { writes: [], removals: [] };
-  if (before === undefined) return nothing;
+  if (before === undefined) return {};
   let content = before.replaceAll('\r\n', '\n');
   const shown: string[] = [];
   for (const [name, why] of Object.entries(SECRETS)) {
@@ -42,10 +41,10 @@ export function planEnvRemoval(tree: FileTree): Pick<Plan, 'writes'> & { removal
     content = above + (above.endsWith('\n\n') || above === '' ? below.replace(/^\n/, '') : below);
     shown.push(`-${name}="…"`);
   }
-  if (shown.length === 0) return nothing;
+  if (shown.length === 0) return {};
   content = content.trimEnd();
-  if (content === '') return { writes: [], removals: [{ file: '.env', before }] };
-  return { writes: [{ file: '.env', content: `${content}\n`, before, shown }], removals: [] };
+  if (content === '') return { removals: [{ file: '.env', before }] };
+  return { writes: [{ file: '.env', content: `${content}\n`, before, shown }] };
 }
 
 function isIgnored(text = ''): boolean {

@@ -41,7 +41,7 @@ test('adds what an app of create-next-app lacks, and finds nothing to do the sec
   expect(contentOf(first, 'lib/idempotency.ts')).toContain("import { prisma } from '@/lib/prisma';");
   expect(contentOf(first, 'lib/idempotency.ts')).toContain('scope: async () => null,');
   expect(contentOf(first, 'lib/idempotency.ts')).toContain('secret: process.env.IDEMPOTENCY_SECRET,');
-  expect(plan(written(APP, first))).toEqual({ writes: [], kept: [], notes: [], next: [] });
+  expect(plan(written(APP, first))).toEqual({ writes: [], removals: [], kept: [], notes: [], next: [] });
 });
 
 test('messaging comes later as well as at once, behind what is there', () => {

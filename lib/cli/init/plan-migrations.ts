@@ -127,9 +127,7 @@ function lastStamp(names: readonly string[]): string {
 function stampBehind(last: string, now: Date): string {
   const stamp = stampOf(now);
   if (stamp > last) return stamp;
-  const [year, month, day, hour, minute, second] = [0, 4, 6, 8, 10, 12].map((at, n) =>
-    Number(last.slice(at, n === 0 ? 4 : at + 2)),
-  ) as [number, number, number, number, number, number];
+  const [year = 0, month = 0, day, hour, minute, second = 0] = (last.match(/^\d{4}|\d\d/g) ?? []).map(Number);
   return stampOf(new Date(Date.UTC(year, month - 1, day, hour, minute, second + 1)));
 }
 

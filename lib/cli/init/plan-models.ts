@@ -6,7 +6,7 @@ import type { PrismaSchema } from '../app/prisma.ts';
 import { withoutComments } from '../app/source-text.ts';
 import { CliError } from '../command.ts';
 import { type KitFiles, MODELS } from './kit-files.ts';
-import type { FileWrite, Plan, Removal } from './plan.ts';
+import { type Plan, planOf } from './plan.ts';
 
 /** The text between the marks of a part, with its hash. Line ends do not count: git may have changed them. */
 const blockIn = (part: SchemaPart, content: string) =>
@@ -23,7 +23,7 @@ const unix = (text: string) => text.replaceAll('\r\n', '\n');
  * has stays.
  */
 export function planModels(prisma: PrismaSchema, kit: KitFiles, parts: SchemaPart[]): Plan {
-  const plan: Plan = { writes: [], kept: [], notes: [] };
+  const plan = planOf([]);
   let { files } = prisma;
   for (const part of parts) {
     const models = withSchemas(kit.models[part], files);
@@ -41,7 +41,7 @@ export function planModels(prisma: PrismaSchema, kit: KitFiles, parts: SchemaPar
 }
 
 /** Plans the models of one part. Undefined says that they are there, a sentence that they are there in another form. */
-function planPart(prisma: PrismaSchema, part: SchemaPart, models: string): FileWrite | string | undefined {
+function planPart(prisma: PrismaSchema, part: SchemaPart, models: string): Plan['writes'][number] | string | undefined {
   const block = blockOf(part, models);
   for (const { file, content } of prisma.files) {
     if (unix(content).trim() === models.trim()) return undefined; // copied by hand
@@ -49,9 +49,7 @@ function planPart(prisma: PrismaSchema, part: SchemaPart, models: string): FileW
     if (!found) continue;
     const [whole, hash, body = ''] = found;
     if (unix(whole).trimEnd() === block.trimEnd()) return undefined;
-    if (hashOf(body) === hash) {
-      return { file, before: content, content: content.replace(whole, () => block) };
-    }
+    if (hashOf(body) === hash) return { file, before: content, content: content.replace(whole, () => block) };
     return `${file}: the kit's models (${part}) were changed by hand and stay as they are. Compare: node_modules/oncekit/prisma/${MODELS[part]}.`;
   }
   assertNoClash(prisma, models);
@@ -66,8 +64,8 @@ function planPart(prisma: PrismaSchema, part: SchemaPart, models: string): FileW
 }
 
 /** Takes the kit's models out again, where nobody has changed them: a file of their own goes, a block leaves its file. */
-export function planModelsRemoval({ files }: PrismaSchema, kit: KitFiles): Plan & { removals: Removal[] } {
-  const plan: ReturnType<typeof planModelsRemoval> = { writes: [], kept: [], notes: [], removals: [] };
+export function planModelsRemoval({ files }: PrismaSchema, kit: KitFiles): Plan {
+  const plan = planOf([]);
   for (const { file, content: before } of files) {
     let content = before;
     for (const part of Object.keys(MODELS) as SchemaPart[]) {

@@ -6,7 +6,7 @@ import { CliError, confirm, flag } from '../command.ts';
 import { counted } from '../table.ts';
 
 /** A file that `init` would write. */
-export interface FileWrite {
+interface FileWrite {
   file: string;
   content: string;
   /** The present content; undefined: there is no such file. */
@@ -18,7 +18,7 @@ export interface FileWrite {
 }
 
 /** A file that `remove` would delete. */
-export interface Removal {
+interface Removal {
   file: string;
   before: string;
 }
@@ -26,16 +26,18 @@ export interface Removal {
 /** The changes that `init` would make, and those that it would leave to a person. Nothing has been written. */
 export interface Plan {
   writes: FileWrite[];
+  removals: Removal[];
   /** Files that differ and stay as they are; each says what to look at. */
   kept: string[];
   /** Notes for a person. */
   notes: string[];
 }
 
-/** One plan of several, each of which has what it has to say. */
+/** One plan of several, each of which has what it has to say; of none, an empty one. */
 export function planOf(parts: readonly Partial<Plan>[]): Plan {
   return {
     writes: parts.flatMap(({ writes = [] }) => writes),
+    removals: parts.flatMap(({ removals = [] }) => removals),
     kept: parts.flatMap(({ kept = [] }) => kept),
     notes: parts.flatMap(({ notes = [] }) => notes),
   };
@@ -78,18 +80,19 @@ export const WRITE_OPTIONS = { yes: { ...flag, short: 'y' }, 'dry-run': flag } a
  */
 export async function carryOut(
   root: string,
-  { removals = [], ...plan }: Plan & { next: readonly string[]; removals?: Removal[] },
+  plan: Plan & { next: readonly string[] },
   { yes = false, 'dry-run': isDry = false },
   { nothing = '', full = false, last = [] as string[] } = {},
 ): Promise<number> {
+  const { writes, removals, next } = plan;
   const shown = showPlan(plan, { full });
-  if (plan.writes.length + removals.length === 0) {
+  if (writes.length + removals.length === 0) {
     console.log(shown ? `${shown}\n${nothing}` : nothing);
     return 0;
   }
   for (const { file } of removals) console.log(`--- ${file}  (deleted: it is as init has written it)`);
   console.log(shown);
-  const count = `${counted(plan.writes.length, 'file')} written${removals.length > 0 ? `, ${removals.length} deleted` : ''}`;
+  const count = `${counted(writes.length, 'file')} written${removals.length > 0 ? `, ${removals.length} deleted` : ''}`;
   if (isDry) {
     console.log(`A dry run. It would be: ${count}.`);
     return 0;
@@ -98,9 +101,9 @@ export async function carryOut(
     console.error('Nothing was changed. To go on without being asked: --yes.');
     return 1;
   }
-  const open = await writeFiles(root, plan.writes, removals);
+  const open = await writeFiles(root, writes, removals);
   const close = open.map((file) => `Close ${file} to others on this machine, for it holds secrets: chmod 600 ${file}`);
-  const steps = [...plan.next, ...close, ...last].map((step, n) => `\n  ${n + 1}. ${step}`).join('');
+  const steps = [...next, ...close, ...last].map((step, n) => `\n  ${n + 1}. ${step}`).join('');
   console.log(`Done: ${count}.${steps && ` Next:${steps}`}`);
   return 0;
 }

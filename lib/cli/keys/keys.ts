@@ -68,7 +68,7 @@ const OF_KEY = { ...COMMON, tenant: text, principal: text } as const;
 const OF_FENCE = { ...OF_KEY, window: text } as const;
 
 /** The subcommands by their names. Each reads its arguments, and throws a UsageError that says what does not exist. */
-export const KEY_ACTS = {
+const KEY_ACTS = {
   list(args: string[]): Act {
     const { state: wanted, json, actor: _, limit, ...rest } = readArgs(args, OF_LIST).values;
     const state = KEY_STATES.find((one) => one === wanted);

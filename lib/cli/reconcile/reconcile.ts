@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
+import { tryOr } from '../../core/errors.ts';
 import { type Duration, toMs } from '../../core/options.ts';
 import { errorLine, printable } from '../../core/printable.ts';
 import { loadEnv } from '../app/env.ts';
@@ -111,11 +112,9 @@ function conclude(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[]
 function sinceOf(said: string): Date {
   const isTime = /^\d{4}-\d\d-\d\d/.test(said) && !Number.isNaN(Date.parse(said));
   if (isTime) return new Date(said);
-  try {
-    return new Date(Date.now() - toMs(said as Duration, '--since'));
-  } catch {
-    throw new UsageError(`--since takes a time, not "${said}".`, 'Write 2026-11-23T10:00Z, or 6h for six hours ago.');
-  }
+  const ms = tryOr(() => toMs(said as Duration, '--since'), undefined);
+  if (ms !== undefined) return new Date(Date.now() - ms);
+  throw new UsageError(`--since takes a time, not "${said}".`, 'Write 2026-11-23T10:00Z, or 6h for six hours ago.');
 }
 
 function readBytes(file: string): Uint8Array {

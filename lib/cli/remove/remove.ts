@@ -5,7 +5,7 @@ import { findClient, findPrisma } from '../app/prisma.ts';
 import { withoutComments } from '../app/source-text.ts';
 import { type Command, readArgs, text } from '../command.ts';
 import { type KitFiles, readKitFiles } from '../init/kit-files.ts';
-import { carryOut, planOf, type Removal, WRITE_OPTIONS } from '../init/plan.ts';
+import { carryOut, type Plan, planOf, WRITE_OPTIONS } from '../init/plan.ts';
 import { moduleFiles, planAdapterRemoval, planCode } from '../init/plan-code.ts';
 import { planEnvRemoval } from '../init/plan-env.ts';
 import { planMigrationsRemoval } from '../init/plan-migrations.ts';
@@ -42,16 +42,13 @@ export function planRemove(tree: FileTree, kit: KitFiles, { now, schema }: { now
   const app = findApp(tree);
   const prisma = findPrisma(tree, app.packageJson, schema);
   const models = planModelsRemoval(prisma, kit);
-  const env = planEnvRemoval(tree);
   const adapter = planAdapterRemoval(tree);
   const migration = planMigrationsRemoval(tree, prisma.migrations, kit, now);
-  const plan = planOf([models, adapter, migration, env]);
-  const removals = [...unchangedCode(tree, app), ...models.removals, ...env.removals];
-  const done = new Set([...removals, ...adapter.writes].map(({ file }) => file));
+  const plan = planOf([unchangedCode(tree, app), models, adapter, migration, planEnvRemoval(tree)]);
+  const done = new Set([...plan.removals, ...adapter.writes].map(({ file }) => file));
   const users = sourceFiles(tree).filter(({ file, text }) => !done.has(file) && usesKit(text));
   return {
     ...plan,
-    removals,
     kept: [
       ...plan.kept,
       ...users.map(({ file }) => `${file} uses the kit and is yours: delete it, or take the kit out of it.`),
@@ -70,17 +67,18 @@ export function planRemove(tree: FileTree, kit: KitFiles, { now, schema }: { now
 }
 
 /** The files of code that stand there as `init` would write them. */
-function unchangedCode(tree: FileTree, app: App): Removal[] {
+function unchangedCode(tree: FileTree, app: App): Pick<Plan, 'removals'> {
   const { idempotency, operations } = moduleFiles(app);
   const messaging = `${app.src}lib/messaging.ts`;
   const routes = ['idempotency/[operation]/[key]', 'cron/[task]'].map((at) => `${app.router}/api/${at}/route.ts`);
-  return [idempotency, operations, messaging, ...routes].flatMap((file) => {
+  const removals = [idempotency, operations, messaging, ...routes].flatMap((file) => {
     const before = tree.read(file);
     if (before === undefined) return [];
     // The cron route was written before the outbox or behind it.
     const wouldBe = [[file], [file, messaging]].flatMap((hidden) => writtenWithout(tree, app, hidden, file));
     return wouldBe.includes(before.replaceAll('\r\n', '\n')) ? [{ file, before }] : [];
   });
+  return { removals };
 }
 
 /** The content that `init` would give to a file, were these not there. */

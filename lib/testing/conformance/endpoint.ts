@@ -64,12 +64,21 @@ export class Endpoint<Target extends ConformanceTarget = ConformanceTarget> {
       ...(bytes === undefined
         ? {}
         : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(bytes)) }),
-      ...(key === null ? {} : { 'Idempotency-Key': `"${key}"` }),
-      ...(sent.rawKey === undefined ? {} : { 'Idempotency-Key': sent.rawKey }),
+      'Idempotency-Key': sent.rawKey ?? (key === null ? undefined : `"${key}"`),
       ...sent.headers,
     };
     const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
-    return await exchange(new URL(path, origin), method, given as Record<string, string | string[]>, bytes);
+    const url = new URL(path, origin);
+    const request = url.protocol === 'https:' ? overHttps : overHttp;
+    const how = { method, headers: given, agent: false, signal: AbortSignal.timeout(PATIENCE_MS) } as const;
+    const outgoing = request(url, how);
+    const answered = once(outgoing, 'response');
+    // An error behind the answer does not matter.
+    outgoing.on('error', () => {});
+    outgoing.end(bytes);
+    const [incoming] = (await answered) as [IncomingMessage];
+    const text = Buffer.concat(await incoming.toArray()).toString('utf8');
+    return { status: incoming.statusCode ?? 0, headers: incoming.headers, text, json: parsed(text) };
   }
 
   /** Sends what is accepted, under a key that was not used: executed now, by this request. */
@@ -125,23 +134,6 @@ export class Endpoint<Target extends ConformanceTarget = ConformanceTarget> {
     await this.executes({ key });
     await this.hasEffects(key, 1);
   }
-}
-
-async function exchange(
-  url: URL,
-  method: string,
-  headers: Record<string, string | string[]>,
-  bytes: string | Uint8Array | undefined,
-): Promise<EndpointAnswer> {
-  const request = url.protocol === 'https:' ? overHttps : overHttp;
-  const outgoing = request(url, { method, headers, agent: false, signal: AbortSignal.timeout(PATIENCE_MS) });
-  const answered = once(outgoing, 'response');
-  // An error behind the answer does not matter.
-  outgoing.on('error', () => {});
-  outgoing.end(bytes);
-  const [incoming] = (await answered) as [IncomingMessage];
-  const text = Buffer.concat(await incoming.toArray()).toString('utf8');
-  return { status: incoming.statusCode ?? 0, headers: incoming.headers, text, json: parsed(text) };
 }
 
 function parsed(text: string): Record<string, unknown> {
