@@ -214,18 +214,15 @@ function detailWords(key: KeyDetail): string {
     ['Answer', key.answer && shapeOf(key.answer)],
   ];
   const known = facts.flatMap(([name, value]) => (value ? [[name, value]] : []));
-  const steps = key.phases.map(({ name, kind, state, sends, notExecuted, finishedAt, verdict }) => [
-    '',
-    name,
-    kind,
-    state,
-    sends > 0 ? `sent ${sends}×${notExecuted > 0 ? `, ${notExecuted} not executed` : ''}` : '',
-    at(finishedAt) ?? '',
-    verdict ?? '',
-  ]);
   const events = key.events.map(({ type, actor, at: time }) => ['', at(time) ?? '', type, actor]);
   const part = (title: string, rows: string[][]) => (rows.length > 0 ? `\n${title}\n${table(rows)}` : '');
-  return `${table(known)}${part('Steps', steps)}${part('Events', events)}`;
+  return `${table(known)}${part('Steps', key.phases.map(stepCells))}${part('Events', events)}`;
+}
+
+function stepCells({ name, kind, state, sends, notExecuted, finishedAt, verdict }: KeyDetail['phases'][number]) {
+  const unexecuted = notExecuted > 0 ? `, ${notExecuted} not executed` : '';
+  const sent = sends > 0 ? `sent ${sends}×${unexecuted}` : '';
+  return ['', name, kind, state, sent, at(finishedAt) ?? '', verdict ?? ''];
 }
 
 const at = (time: Date | null) => time && `${time.toISOString()} (${when(time)})`;

@@ -167,17 +167,9 @@ function sentCells(row: DeliveryRow): string[] {
   const next = waitsFor
     ? `waits for #${waitsFor.sequence}${waitsFor.state === 'dead' ? ', a dead letter' : ''}`
     : due(nextAttemptAt);
-  return [
-    state,
-    destination,
-    eventId,
-    type,
-    `${aggregate} #${sequence}`,
-    counted(attempts, 'attempt'),
-    ago(row.createdAt),
-    next,
-    row.lastError ?? '',
-  ];
+  const place = `${aggregate} #${sequence}`;
+  const tried = counted(attempts, 'attempt');
+  return [state, destination, eventId, type, place, tried, ago(row.createdAt), next, row.lastError ?? ''];
 }
 
 /** A received event, in words. */

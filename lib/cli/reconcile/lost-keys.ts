@@ -52,14 +52,7 @@ const SHOWN_EVENTS = 50;
 /** The list, without anything that was sent or answered. */
 export function listing(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[]): string {
   const head = ['KEY', 'OPERATION', 'PRINCIPAL', 'DATABASE', 'OUTSIDE'];
-  const rows = keys.map(({ named, state }) => [
-    named.key,
-    named.operation,
-    named.principal,
-    inDatabase(state),
-    describeOutside(state),
-  ]);
-  const parts = keys.length > 0 ? [table([head, ...rows])] : [];
+  const parts = keys.length > 0 ? [table([head, ...keys.map(cellsOf)])] : [];
   if (orphans.length > 0) {
     const shown = orphans.slice(0, SHOWN_EVENTS).map(({ id, source, receivedAt }) => [id, source, when(receivedAt)]);
     const more = orphans.length - shown.length;
@@ -69,6 +62,10 @@ export function listing(keys: readonly Reconciled[], orphans: readonly ConsumerE
     );
   }
   return parts.join('\n');
+}
+
+function cellsOf({ named: { key, operation, principal }, state }: Reconciled): string[] {
+  return [key, operation, principal, inDatabase(state), describeOutside(state)];
 }
 
 function inDatabase(state: NamedKeyState): string {
