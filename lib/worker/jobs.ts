@@ -185,11 +185,16 @@ function withoutMessage({ job, error }: JobFailure): string {
 
 /** The package that jobs need, and nothing else: an optional peer of the kit. Undefined where the app has not installed it. */
 async function findGraphileWorker(): Promise<GraphileWorker | undefined> {
-  return await import('graphile-worker').catch((error) => {
-    const { code = '', message = '' } = error as { code?: string; message?: string };
-    // A package that it needs in turn is a broken installation, which says so.
-    const isMissing = /Cannot find (package|module) 'graphile-worker'/.test(message);
-    if (!isMissing || !/MODULE_NOT_FOUND$/.test(code)) throw error;
-    return undefined;
-  });
+  try {
+    return await import('graphile-worker');
+  } catch (error) {
+    if (isNotInstalled(error)) return undefined;
+    throw error;
+  }
+}
+
+/** True where the package itself is missing; a package that it needs in turn is a broken installation, which says so. */
+function isNotInstalled(error: unknown): boolean {
+  const { code, message = '' } = error as { code?: string; message?: string };
+  return /MODULE_NOT_FOUND$/.test(code ?? '') && /Cannot find (package|module) 'graphile-worker'/.test(message);
 }

@@ -116,12 +116,7 @@ function startLoops(
   const tell = (task: string, figures: Figures) => {
     if (Object.values(figures).some((count) => count > 0)) log(line(task, figures));
   };
-  const startPass = (
-    name: string,
-    task: string,
-    run: (typeof PASSES)[string],
-    how: { everyMs: number; overlaps?: boolean },
-  ) => {
+  const startPass = (name: string, task: string, run: Pass, how: { everyMs: number; overlaps?: boolean }) => {
     const pass = async () => tell(task, await run(driven, { until: stopping, signal: breakingOff, limit: LIMIT }));
     return loop({ ...base, ...how, name, pass });
   };
@@ -137,6 +132,8 @@ function startLoops(
   loops.push(startJobs({ own: tasks, wakes: relays.tasks }, jobs).catch(fail));
   return loops;
 }
+
+type Pass = (typeof PASSES)[string];
 
 /** Says at once, with what to run, why every pass would fail. Without it each says the same later, one by one. */
 async function warnOutdatedSchema(driven: Driven, log: (line: string) => void): Promise<void> {

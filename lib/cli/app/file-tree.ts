@@ -33,7 +33,7 @@ export function moduleNames(bare: string): string[] {
   return [bare, `${bare}/index`].flatMap((stem) => endings.map((ending) => stem + ending));
 }
 
-/** Every file below a folder whose name ends so, in order: by default the code of an app. Leaves out what is hidden, installed or generated. */
+/** Every file below a folder whose name ends so, in order; by default all code. Leaves out what is hidden, installed or generated. */
 export function filesBelow(tree: FileTree, folder = '', ending = SOURCE_FILE): string[] {
   return tree.list(folder).flatMap((name) => {
     const file = path.posix.join(folder, name);
