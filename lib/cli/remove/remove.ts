@@ -32,13 +32,15 @@ async function run(args: string[]): Promise<number> {
 
 export const remove: Command = { help, run };
 
+type Options = { now: Date; schema?: string | undefined };
+
 /**
  * Plans the way back from `init`: what it has written and nobody has changed goes, and a migration drops the tables. Whatever
  * else of the app uses the kit stays, and is named. Pure, as `planInit`; a plan that was carried out leads to an empty one.
  *
  * @throws CliError where the folder is no app that the kit can be in
  */
-export function planRemove(tree: FileTree, kit: KitFiles, { now, schema }: { now: Date; schema?: string | undefined }) {
+export function planRemove(tree: FileTree, kit: KitFiles, { now, schema }: Options): Plan & { next: string[] } {
   const app = findApp(tree);
   const prisma = findPrisma(tree, app.packageJson, schema);
   const models = planModelsRemoval(prisma, kit);
