@@ -72,7 +72,14 @@ export type { Principal, PrincipalInput, Scope } from './core/scope.ts';
 export { secretProblems } from './core/secret-strength.ts';
 export type { Run } from './engine/call-result.ts';
 export type { CrashPoint, Options, SetUp } from './engine/config.ts';
-export type { Admission, ExecuteRequest, OperationOptions, Refused, TransactionSettings } from './engine/definition.ts';
+export type {
+  Admission,
+  AnswerOptions,
+  ExecuteRequest,
+  OperationOptions,
+  Refused,
+  TransactionSettings,
+} from './engine/definition.ts';
 export { enteredValues } from './engine/execution.ts';
 export type { Defer, Fail, FinalStatus, HandlerContext } from './engine/handler.ts';
 export type { Idempotency } from './engine/idempotency.ts';

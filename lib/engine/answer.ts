@@ -1,6 +1,9 @@
 import { MAX_RESULT_BYTES, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
+import { returned } from '../core/options.ts';
 import type { Executed } from '../core/outcome.ts';
 import type { Redirect } from '../core/redirect.ts';
+import type { KeyId } from '../core/scope.ts';
+import type { ErrorReporter } from './log.ts';
 import { parseValue, stringifyValue } from './stored-value.ts';
 
 /** An HTTP answer as it is stored with the key. */
@@ -17,8 +20,11 @@ export interface StoredResponse {
 export type Answer = { method?: string } & AnswerOfKind;
 
 type AnswerOfKind =
-  /** `response`: what a route made of it. A key that a worker has finished has none. */
-  | { kind: 'data'; data: unknown; response?: StoredResponse }
+  /**
+   * `response`: what a route made of it. A key that a worker has finished has none. `redirectTo`: the address that it leads to. An
+   * older kit reads the data, and leads nowhere.
+   */
+  | { kind: 'data'; data: unknown; response?: StoredResponse; redirectTo?: string }
   /** The handler itself returned a `Response`. */
   | { kind: 'response'; response: StoredResponse }
   | { kind: 'redirect'; redirect: Redirect }
@@ -32,6 +38,26 @@ type AnswerOfKind =
 const RESULT = 'd';
 
 /**
+ * Returns the answer with the address that the operation makes of its result. An error of that is reported, and undoes nothing: the
+ * answer then leads nowhere.
+ */
+export function withAddress(
+  answer: Answer,
+  redirectTo: ((data: never) => unknown) | undefined,
+  { engine, id: { operation, key } }: { engine: { config: { onError: ErrorReporter } }; id: KeyId },
+): Answer {
+  if (answer.kind !== 'data' || !redirectTo) return answer;
+  try {
+    const said = redirectTo(answer.data as never);
+    const to = returned<string>(`redirectTo of ${operation}`, said ?? '', (it) => typeof it === 'string', 'an address');
+    return to === '' ? answer : { ...answer, redirectTo: to };
+  } catch (error) {
+    engine.config.onError(error, { operation, key, during: 'redirectTo' });
+    return answer;
+  }
+}
+
+/**
  * The stored form of an answer, with the method of the route's request. Date, BigInt, Decimal, Map, Set, RegExp, URL, typed arrays and undefined survive.
  *
  * @throws ResultTooLargeError over 256 KiB
@@ -39,7 +65,7 @@ const RESULT = 'd';
  */
 export function encodeAnswer(answer: Answer, method?: string): string {
   const what = answer.kind === 'refusal' ? 'data of the refusal' : 'result';
-  const isResult = answer.kind === 'data' && !answer.response && method === undefined;
+  const isResult = answer.kind === 'data' && !answer.response && !answer.redirectTo && method === undefined;
   const whole = method === undefined ? answer : { ...answer, method };
   const text = isResult ? RESULT + stringifyValue(answer.data, what) : stringifyValue(whole, what, '.data');
   return withinLimit(text, 'answer');

@@ -31,6 +31,8 @@ export interface Run<T> {
   outcome: Outcome<T>;
   /** The handler, or the first run of it, ended in a redirect: send the caller there. */
   redirect?: Redirect | undefined;
+  /** The address that the operation's `redirectTo` made of the result, as it is stored. */
+  leadsTo?: string | undefined;
   /** The status the handler stored with its refusal. */
   status?: number | undefined;
   /** The stored HTTP answer, where a route or the handler made one. */
@@ -101,7 +103,11 @@ function replayAnswer<T>(
 export function presentAnswer<T>(answer: Answer, shared: { replayed: boolean; key: string; nextKey: string }): Run<T> {
   switch (answer.kind) {
     case 'data':
-      return { outcome: { ok: true, data: answer.data as T, ...shared }, response: answer.response };
+      return {
+        outcome: { ok: true, data: answer.data as T, ...shared },
+        response: answer.response,
+        leadsTo: answer.redirectTo,
+      };
     case 'response':
       return { outcome: { ok: true, data: responseOf(answer.response) as T, ...shared }, response: answer.response };
     case 'redirect':

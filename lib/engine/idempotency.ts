@@ -1,13 +1,14 @@
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { assertSetUp } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
+import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { LostKeys } from '../store/lost-keys.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/metrics.ts';
 import { type Options, readConfig, type SetUp, setUpOf } from './config.ts';
-import { assertOperation, type OperationOptions } from './definition.ts';
+import { type AnswerOptions, assertOperation, type OperationOptions } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { type AskedKey, defineOperation, explainMissing, type Operation, type OperationBuilder } from './operation.ts';
 import { CircuitBreakers } from './phases/circuit-breakers.ts';
@@ -109,6 +110,8 @@ export interface Idempotency<Tx> {
   dropRecent(of: Remembered): void;
 }
 
+const ANSWER_OPTIONS: OptionNames<AnswerOptions<never>> = { redirectTo: true };
+
 /** When an unfinished key counts as stuck that no lease speaks for, in milliseconds. As in the admin view. */
 const STUCK_AFTER_MS = 60_000;
 
@@ -162,9 +165,14 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
     dropRecent: (of) => engine.recentRows.drop(of),
     operation: (operation) => {
       assertOperation(operation);
-      const define = (work: object) =>
-        defineOperation<Tx, never, never>(engine, { options: operation, ...work } as never) as never;
-      return { handler: (handler) => define({ handler }), phases: (phases) => define({ phases }) };
+      const define =
+        (work: 'handler' | 'phases') =>
+        (run: unknown, options: AnswerOptions<never> = {}) => {
+          assertKnownOptions(`${work} of ${operation.name}`, options, ANSWER_OPTIONS);
+          const definition = { options: operation, ...options, [work]: run };
+          return defineOperation<Tx, never, never>(engine, definition as never) as never;
+        };
+      return { handler: define('handler'), phases: define('phases') };
     },
   };
 }

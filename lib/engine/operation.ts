@@ -8,7 +8,7 @@ import { type Durability, StoreUnavailableError } from '../store/store.ts';
 import { RETRY_AFTER_MS, type Run } from './call-result.ts';
 import type { Config } from './config.ts';
 import { isLateCheck } from './deadline.ts';
-import type { Definition, ExecuteRequest } from './definition.ts';
+import type { AnswerOptions, Definition, ExecuteRequest } from './definition.ts';
 import type { Engine } from './engine.ts';
 import { executeCall } from './execution.ts';
 import type { HandlerContext } from './handler.ts';
@@ -57,15 +57,17 @@ export interface Operation<Input, Result, Reason extends string = string> {
 /** An operation that lacks only what it does. */
 export interface OperationBuilder<S extends StandardSchema, Tx, Reason extends string = string> {
   /** Sets the function that runs in one transaction with the key. It returns plain data, which is stored and replayed. */
-  handler<Result>(
+  handler<Result, To extends string = string>(
     handle: ((context: HandlerContext<OutputOf<S>, Tx, Reason>) => Promise<Result>) & IfStorable<Result>,
+    options?: AnswerOptions<Result, To>,
   ): Operation<InputOf<S>, Result, Reason>;
   /**
    * Sets the function where an effect lies outside the database: atomic phases and foreign calls between them. It ends in a
    * definite state wherever a process dies; a worker finishes it without the client. Return plain data.
    */
-  phases<Result>(
+  phases<Result, To extends string = string>(
     run: ((context: PhasesContext<OutputOf<S>, Tx, Reason>) => Promise<Result>) & IfStorable<Result>,
+    options?: AnswerOptions<Result, To>,
   ): Operation<InputOf<S>, Result, Reason>;
 }
 

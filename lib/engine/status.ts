@@ -31,8 +31,10 @@ export interface KeyStatus<T> {
   state: KeyStateOrAbsent;
   /** The stored answer, where there is one. */
   outcome?: Outcome<T>;
-  /** Where a stored redirect leads. */
+  /** Where the stored answer leads: a redirect, or the address that `redirectTo` of the operation made. */
   redirect?: string;
+  /** When its end was written, by the database's clock, in ISO 8601. There once it has one: succeeded, failed, abandoned. */
+  settledAt?: string;
   /** When to ask again, where the key is still running. */
   retryAfterMs?: number;
   /** The thing that it is done once for, where it holds one: see `oncePer`. */
@@ -177,7 +179,9 @@ function describeRow<Tx, T>(opened: OpenedKey<Tx>, row: KeyRow): KeyStatus<T> {
   const state: KeyState = row.state;
   if (!isSettled(state)) return describe(opened, state);
   const { id, nextKey, definition } = opened;
-  const { outcome, redirect } = replayRow<T>(row, definition, { nextKey, asResponse: false });
+  const { outcome, redirect, leadsTo } = replayRow<T>(row, definition, { nextKey, asResponse: false });
+  const to = redirect?.url ?? leadsTo;
   const { operation, key } = id;
-  return { operation, key, state, outcome, nextKey, ...(redirect ? { redirect: redirect.url } : {}) };
+  const settledAt = row.settledAt?.toISOString();
+  return { operation, key, state, outcome, nextKey, ...(to && { redirect: to }), ...(settledAt && { settledAt }) };
 }

@@ -11,7 +11,7 @@ import { proceed } from '../core/wait.ts';
 import type { Claim, Completion, ExecuteOptions, ExecutionResult, Setting } from '../store/store.ts';
 import { recordDelay } from '../telemetry/metrics.ts';
 import { recordedTraceParent } from '../telemetry/span.ts';
-import { encodeAnswer } from './answer.ts';
+import { encodeAnswer, withAddress } from './answer.ts';
 import { type Call, pointOf } from './call.ts';
 import type { FlightResult } from './call-result.ts';
 import { timeLeft, withinTime } from './deadline.ts';
@@ -230,7 +230,7 @@ async function runHandler<Tx>(
 
 /** What is stored of what the handler has made: of a refusal, once `onRefused` has undone what it must not keep. */
 async function completionOf<Tx>(
-  { call, definition: { options } }: Execution<Tx>,
+  { call, definition: { options, redirectTo } }: Execution<Tx>,
   tx: Tx,
   { ended, input }: Made,
 ): Promise<Completion> {
@@ -245,5 +245,5 @@ async function completionOf<Tx>(
   if (onPoint) await onPoint('after-handler', pointOf(call));
   const state = answer.kind === 'refusal' ? 'failed' : 'succeeded';
   assertTransition('in_progress', state);
-  return { state, result: encodeAnswer(answer, call.request.method) };
+  return { state, result: encodeAnswer(withAddress(answer, redirectTo, call), call.request.method) };
 }

@@ -1,5 +1,6 @@
 import { headers } from 'next/headers.js';
 import { redirect } from 'next/navigation.js';
+import type { Address } from '../core/address.ts';
 import { copyOf, type DecimalLike, isDecimal, isPlainObject } from '../core/data.ts';
 import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
 import { keyOfIssued } from '../core/issued-key.ts';
@@ -9,7 +10,6 @@ import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
 import type { Operation } from '../engine/operation.ts';
 import { attachOperation } from './action-operation.ts';
-import type { Address } from './address.ts';
 import { complainOfKeylessForm, refuseOtherOperation } from './development.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
 
@@ -47,8 +47,9 @@ export interface ServerActionOptions<Result, Reason extends string = string, To 
    */
   onSettled?: (outcome: Outcome<Result, Reason>) => void | Promise<void>;
   /**
-   * The address that a success leads to, first or replayed. Without JavaScript this is post/redirect/get. With Next's
-   * `typedRoutes` it must be one of the app's routes.
+   * The address that a success of this action leads to, first or replayed, in place of the one that the operation's own `redirectTo`
+   * has stored. It is not stored itself: whoever comes back later is led to the operation's. With Next's `typedRoutes` it must be one of
+   * the app's routes.
    */
   redirectTo?: (data: Result) => Address<To>;
   /**
@@ -71,7 +72,7 @@ const OPTIONS: OptionNames<ServerActionOptions<never>> = {
  *
  * ```ts
  * 'use server';
- * export const placeOrder = serverAction(checkout, { redirectTo: (order) => `/orders/${order.id}` });
+ * export const placeOrder = serverAction(checkout, { onSettled: () => revalidatePath('/orders') });
  * ```
  */
 export function serverAction<Input, Result, Reason extends string = string, To extends string = string>(
@@ -93,14 +94,14 @@ export function serverAction<Input, Result, Reason extends string = string, To e
       headers: headersOfRequest,
       acceptKeys: operation.acceptKeys ?? 'minted',
     });
-    const { redirect: stored, thrown } = run;
+    const { redirect: stored, leadsTo, thrown } = run;
     const outcome = inWordsForPeople(run.outcome, request, advice) as Outcome<Result, Reason>;
     if (thrown instanceof RollbackRedirect) redirect(await redirectAddress(thrown.url));
     if (isControlFlow(thrown)) throw thrown;
     if (isSettled(outcome)) await harmless(operation, outcome, 'onSettled', () => onSettled?.(outcome));
     if (stored) redirect(await redirectAddress(stored.url), stored.type as never);
     const to = outcome.ok
-      ? await harmless(operation, outcome, 'redirectTo', () => redirectTo?.(outcome.data))
+      ? await harmless(operation, outcome, 'redirectTo', () => (redirectTo ? redirectTo(outcome.data) : leadsTo))
       : isBare && (await harmless(operation, outcome, 'redirectTo', () => refusedTo?.(outcome)));
     if (to) redirect(await redirectAddress(to));
     return sendable(await withFirstAnswer(outcome, operation)) as Outcome<Sent<Result>, Reason>;

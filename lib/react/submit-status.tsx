@@ -12,7 +12,7 @@ export interface SubmitStatusProps<R> {
   /** Replaces default texts, such as for another language. */
   messages?: Partial<Messages<R>> | undefined;
   className?: string | undefined;
-  /** Shown behind the text after a success. Not where the answer was a redirect, which has no data. */
+  /** Shown behind the text after a success. Not where the answer leads elsewhere: then there is a link. */
   children?: ((data: R, submit: IdempotentSubmit<R>) => ReactNode) | undefined;
 }
 

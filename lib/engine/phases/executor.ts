@@ -4,7 +4,7 @@ import { unseal } from '../../core/seal.ts';
 import { settleWithin, untilAborted } from '../../core/wait.ts';
 import type { HeldKey } from '../../store/leases.ts';
 import { GRACE_MS } from '../../store/store.ts';
-import { encodeAnswer } from '../answer.ts';
+import { encodeAnswer, withAddress } from '../answer.ts';
 import type { FlightResult } from '../call-result.ts';
 import { timeLeft } from '../deadline.ts';
 import type { ExecuteRequest, PhasedDefinition } from '../definition.ts';
@@ -84,7 +84,7 @@ export async function runHeld<Tx>(
 
 async function runFunction<Tx>(
   running: PhasesRun<Tx>,
-  { phases, options }: PhasedDefinition<Tx>,
+  { phases, options, redirectTo }: PhasedDefinition<Tx>,
   asked: Pick<RunOptions, 'response' | 'method'>,
 ): Promise<FlightResult> {
   const { transaction, signal } = running;
@@ -98,7 +98,8 @@ async function runFunction<Tx>(
     const ended = await runToEnd(phases, contextOf(running, input, context));
     if (running.ending) return endRun(running, running.ending); // whatever the function has made of it
     running.journal.assertAwaited();
-    return await answerOf(ended, response, keepingOf(running));
+    const made = await answerOf(ended, response, keepingOf(running));
+    return withAddress(made, redirectTo, { engine: running.engine, id });
   };
   transaction.keepOpen(); // the claim, for the function's first step
   // It ends with the run's time or lease, also when the function waits for something that takes no notice of them.

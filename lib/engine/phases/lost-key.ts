@@ -5,7 +5,7 @@ import { seal } from '../../core/seal.ts';
 import { settleWithin } from '../../core/wait.ts';
 import type { EnteredLost, LostKey, LostKeys } from '../../store/lost-keys.ts';
 import { StoreUnavailableError } from '../../store/store.ts';
-import { encodeAnswer } from '../answer.ts';
+import { encodeAnswer, withAddress } from '../answer.ts';
 import { type Call, checkInput, openCall } from '../call.ts';
 import type { AtomicDefinition } from '../definition.ts';
 import type { Engine } from '../engine.ts';
@@ -208,7 +208,8 @@ function enterByHand<Tx>(
   return async (actor) => {
     let lost: LostKey;
     try {
-      lost = lostKeyOf(call, { result: encodeAnswer({ kind: 'data', data }) }, sent);
+      const answer = withAddress({ kind: 'data', data }, call.definition.redirectTo, call);
+      lost = lostKeyOf(call, { result: encodeAnswer(answer) }, sent);
     } catch (error) {
       return { kind: 'failed', why: error instanceof CodedError ? error.code : (error as Error).name };
     }

@@ -24,6 +24,7 @@ const CASES = {
   static: "() => '/checkout'",
   elsewhere: "() => 'https://example.com'",
   either: `(order) => (order.id === 'x' ? '/' : \`/orders/\${order.id}\`)`,
+  'or nowhere': `(order) => (order.id ? \`/orders/\${order.id}\` : undefined)`,
   mistyped: "() => '/chekout'",
   'mistyped template': `(order) => \`/oders/\${order.id}\``,
   'any text': '(order) => order.id',
@@ -38,8 +39,8 @@ function refused(routes: string): string[] {
   const use = path.join(folder, 'planted-use.ts');
   const lines = [
     "import type { Address } from './address.ts';",
-    'declare function serverAction<To extends string = string>(redirectTo: (order: { id: string }) => Address<To>): void;',
-    ...Object.values(CASES).map((redirectTo) => `serverAction(${redirectTo});`),
+    'declare function handler<To extends string = string>(redirectTo: (order: { id: string }) => Address<To> | undefined): void;',
+    ...Object.values(CASES).map((redirectTo) => `handler(${redirectTo});`),
   ];
   const files = new Map([
     [path.join(folder, 'planted-routes.d.ts'), routes],
