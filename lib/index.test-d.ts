@@ -92,6 +92,32 @@ describe('input, result and outcome', () => {
       return { id: input.sku, at: input.at };
     });
 
+  test('redirectTo is given the result that the function has, and returns an address', () => {
+    const { handler, phases } = createIdempotency({ prisma: client }).operation({ name: 'checkout', schema });
+    const operation = handler(async ({ input, fail }) => (input.quantity > 3 ? fail('too_many') : { id: input.sku }), {
+      redirectTo: (order) => {
+        expectTypeOf(order).toEqualTypeOf<{ id: string }>();
+        return `/orders/${order.id}`;
+      },
+    });
+    expectTypeOf(operation.execute).returns.resolves.toEqualTypeOf<Outcome<{ id: string }>>();
+    const phased = phases(async ({ atomic }) => await atomic('count', async () => 1), {
+      redirectTo: (count) => {
+        expectTypeOf(count).toEqualTypeOf<number>();
+        return count > 0 ? '/orders' : undefined;
+      },
+    });
+    expectTypeOf(phased.execute).returns.resolves.toEqualTypeOf<Outcome<number>>();
+    // @ts-expect-error: no address
+    handler(async () => 'o1', { redirectTo: () => 1 });
+    // @ts-expect-error: an address that is made later
+    handler(async () => 'o1', { redirectTo: async (id) => `/orders/${id}` });
+    // @ts-expect-error: no such result
+    phases(async () => 'o1', { redirectTo: ({ id }) => `/orders/${id}` });
+    // @ts-expect-error: no such option
+    handler(async () => 'o1', { onSettled: () => {} });
+  });
+
   test('the payload is what the schema takes, or a form', () => {
     expectTypeOf(checkout.execute).parameter(0).toHaveProperty('payload');
     checkout.execute({ key: 'k', payload: { sku: 'tea', quantity: 1, at: '2026' } });

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { Decimal } from '@prisma/client/runtime/client';
+import { parse } from 'devalue';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, MAX_RESULT_BYTES, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from './answer.ts';
@@ -90,6 +91,17 @@ describe('R3 how an answer is written', () => {
   test('R3 as versions before have written it, it is read', () => {
     expect(decodeAnswer(envelope)).toStrictEqual(data({ id: 'o1' }));
     expect(decodeAnswer('[{"kind":1,"data":-1},"data"]')).toStrictEqual(data(undefined));
+  });
+
+  test('R3 the address that it leads to stands beside it, where a version before reads the result alone', () => {
+    const answer: Answer = { kind: 'data', data: { id: 'o1' }, redirectTo: '/orders/o1' };
+    const text = encodeAnswer(answer);
+    expect(text).toBe('[{"kind":1,"data":2,"redirectTo":4},"data",{"id":3},"o1","/orders/o1"]');
+    expect(decodeAnswer(text)).toStrictEqual(answer);
+    // Whatever does not begin with the mark of a result alone it parses, and takes the fields that it knows by their names.
+    const { kind, data: result } = parse(text);
+    expect([kind, result]).toStrictEqual(['data', { id: 'o1' }]);
+    expect(encodeAnswer({ kind: 'data', data: { id: 'o1' }, redirectTo: '/o' }, 'POST')).toContain('"method"');
   });
 
   test('R3 a step is written as versions before can read it', () => {

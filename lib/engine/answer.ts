@@ -37,6 +37,9 @@ type AnswerOfKind =
  */
 const RESULT = 'd';
 
+/** Of an address, in characters: as part of the answer a longer one could make that too large, which rolls back. */
+const MAX_ADDRESS = 8192;
+
 /**
  * Returns the answer with the address that the operation makes of its result. An error of that is reported, and undoes nothing: the
  * answer then leads nowhere.
@@ -49,7 +52,13 @@ export function withAddress(
   if (answer.kind !== 'data' || !redirectTo) return answer;
   try {
     const said = redirectTo(answer.data as never);
-    const to = returned<string>(`redirectTo of ${operation}`, said ?? '', (it) => typeof it === 'string', 'an address');
+    const isAddress = (it: unknown) => typeof it === 'string' && it.length <= MAX_ADDRESS;
+    const to = returned<string>(
+      `redirectTo of ${operation}`,
+      said ?? '',
+      isAddress,
+      'an address of at most 8192 characters',
+    );
     return to === '' ? answer : { ...answer, redirectTo: to };
   } catch (error) {
     engine.config.onError(error, { operation, key, during: 'redirectTo' });

@@ -142,6 +142,7 @@ export interface AnswerOptions<Result, To extends string = string> {
    * Makes the address that a success leads to, of nothing but the result: a worker may be the one who asks. Asked before the answer is
    * stored, and stored with it, so that a replay, the status of the key and `useLastSubmission` lead there, too. A server action redirects,
    * which without JavaScript is post/redirect/get; a route answers as without it. Undefined: nowhere.
+   * A form whose answer was lost follows what begins with `/`, `.` or `http`.
    * What it throws is reported to `onError`, and undoes nothing. Not asked of a Response, nor of a `redirect()`. With Next's
    * `typedRoutes` it must be one of the app's routes.
    */

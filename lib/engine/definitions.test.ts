@@ -43,6 +43,14 @@ test('F1 volatile is a name or a list of names, and nothing else', () => {
   ).toEqual(['stamp']);
 });
 
+test('an option of handler and phases that nobody reads is refused, by the name of what it was meant to be', () => {
+  const { operation } = idempotencyOn({} as never, {});
+  const misspelt = { redirectTO: () => '/' } as object;
+  const { handler, phases } = operation({ name: 'pay', schema });
+  expect(() => handler(async () => 1, misspelt)).toThrow(/handler of pay has no option `redirectTO`.*`redirectTo`/);
+  expect(() => phases(async () => 1, misspelt)).toThrow(/phases of pay has no option/);
+});
+
 describe('K4 two operations of one name', () => {
   test.each<[string, (on: ReturnType<typeof defining>) => unknown]>([
     ['another handler', ({ one }) => one('pay', async () => 'B')],

@@ -230,6 +230,39 @@ describe('redirects', () => {
     expect(await refuses(null, formOf(refused))).toMatchObject({ code: 'failed', reason: 'sold_out' });
   });
 
+  test("R2 the operation's is for first and replayed successes of every action without one of its own", async () => {
+    const key = freshKey();
+    const calls: string[] = [];
+    const define = (redirectTo: (data: number) => string) =>
+      kit(database.client)
+        .operation({ name: 'checkout', schema: anything })
+        .handler(
+          async ({ tx }) => {
+            await effect(tx, key);
+            return 7;
+          },
+          { redirectTo },
+        );
+    const onSettled = () => void calls.push('settled');
+    const submit = serverAction(
+      define((data) => `/orders/${data}`),
+      { onSettled },
+    );
+    expect(await redirectedBy(submit(formOf(key)))).toBe('/orders/7');
+    expect(calls).toEqual(['settled']);
+    expect(await left(key)).toEqual(ONCE);
+    // Another process, whose operation leads elsewhere by now: what was stored counts.
+    const later = define(() => '/elsewhere');
+    const replaying = serverAction(later);
+    expect(await redirectedBy(replaying(formOf(key)))).toBe('/orders/7');
+    expect(await redirectedBy(replaying(null, formOf(key)))).toBe('/orders/7');
+    const own = serverAction(later, { redirectTo: (data) => `/thanks/${data}` });
+    expect(await redirectedBy(own(formOf(key)))).toBe('/thanks/7');
+    const staying = serverAction(later, { redirectTo: () => '' });
+    expect(await staying(null, formOf(key))).toMatchObject({ ok: true, data: 7, replayed: true });
+    expect(await later.status({ key })).toMatchObject({ redirect: '/orders/7' });
+  });
+
   test('R2 redirect() in the handler commits, and redirects again on replay', async () => {
     const key = freshKey();
     const to = vi.fn(() => '/elsewhere');

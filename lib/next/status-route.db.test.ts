@@ -22,6 +22,13 @@ function op(ends: (context: { fail: (code: string) => never }) => unknown = () =
     .handler(async (context): Promise<unknown> => ends(context));
 }
 
+/** An operation whose result leads there. */
+function leading(redirectTo: string) {
+  return kit(database.client)
+    .operation({ name: 'checkout', schema: anything })
+    .handler(async () => ({ order: 7 }), { redirectTo: () => redirectTo });
+}
+
 /** Asks the route as a browser does; `path` as it is written in the URL. */
 function asking(operations: Parameters<typeof statusRoute>[0], options?: StatusRouteOptions) {
   const route = statusRoute(operations, options);
@@ -65,14 +72,15 @@ test("a stored redirect leads under Next's basePath, and an address elsewhere st
     ['//other.test/1', '//other.test/1'],
     ['https://other.test/1', 'https://other.test/1'],
   ]) {
-    const key = freshKey();
-    const checkout = op(() => redirect(String(stored)));
-    await checkout.execute({ key, payload: {} });
-    const url = `${ORIGIN}/shop/api/idempotency/checkout/${key}`;
     const options = { nextConfig: { basePath: '/shop' } };
-    for (const method of ['GET', 'DELETE'] as const) {
-      const answer = await statusRoute([checkout])[method](new NextRequest(url, { method, ...options }));
-      expect(await answer.json()).toMatchObject({ state: 'succeeded', redirect: told });
+    for (const checkout of [op(() => redirect(String(stored))), leading(String(stored))]) {
+      const key = freshKey();
+      await checkout.execute({ key, payload: {} });
+      const url = `${ORIGIN}/shop/api/idempotency/checkout/${key}`;
+      for (const method of ['GET', 'DELETE'] as const) {
+        const answer = await statusRoute([checkout])[method](new NextRequest(url, { method, ...options }));
+        expect(await answer.json()).toMatchObject({ state: 'succeeded', redirect: told });
+      }
     }
   }
 });
@@ -258,6 +266,34 @@ describe('GET', () => {
     const { body } = await asking([operation])('GET', `checkout/${key}`);
     expect(body).toMatchObject({ state: 'succeeded', redirect: '/thanks' });
   });
+});
+
+test('an address of the operation is told beside the result that it was made of', async () => {
+  const key = freshKey();
+  const operation = leading('/orders/7');
+  await operation.execute({ key, payload: {} });
+  const { body } = await asking([operation])('GET', `checkout/${key}`);
+  expect(body).toMatchObject({ outcome: { ok: true, data: { order: 7 } }, redirect: '/orders/7' });
+});
+
+test('of each end it is told when it was written, by the clock of the database, and of nothing else', async () => {
+  const [done, refused, fenced, absent] = [freshKey(), freshKey(), freshKey(), freshKey()];
+  const operation = op();
+  await operation.execute({ key: done, payload: {} });
+  await op(({ fail }) => fail('sold_out')).execute({ key: refused, payload: {} });
+  const ask = asking([operation]);
+  await ask('DELETE', `checkout/${fenced}`);
+  for (const [key, state] of [
+    [done, 'succeeded'],
+    [refused, 'failed'],
+    [fenced, 'abandoned'],
+  ] as const) {
+    const [row] = await rowsOf(database.client, key);
+    const told = { key, state, settledAt: row?.settledAt?.toISOString() ?? expect.unreachable() };
+    expect((await ask('GET', `checkout/${key}`)).body).toMatchObject(told);
+    if (key !== fenced) expect(await ask('DELETE', `checkout/${key}`)).toMatchObject({ status: 409, body: told });
+  }
+  expect((await ask('GET', `checkout/${absent}`)).body).not.toHaveProperty('settledAt');
 });
 
 describe('DELETE', () => {

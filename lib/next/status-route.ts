@@ -113,7 +113,7 @@ function answer(found: KeyStatus<unknown> | FenceResult<unknown>, request: Reque
 function json(status: number, body: Partial<KeyStatus<unknown>>, request: Request): Response {
   const headers = new Headers({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
   if (body.retryAfterMs !== undefined) headers.set('Retry-After', retryAfter(body.retryAfterMs));
-  // A stored redirect, as Next's router would have followed it. The browser half goes there by itself.
+  // Where the answer leads, as Next's router would have followed it. The browser half goes there by itself.
   const { basePath = '' } = (request as Partial<NextRequest>).nextUrl ?? {};
   const redirect = /^\/(?!\/)/.test(body.redirect ?? '') ? `${basePath}${body.redirect}` : body.redirect;
   return new Response(jsonText({ ...body, redirect }), { status, headers });
