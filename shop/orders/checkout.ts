@@ -38,20 +38,22 @@ export const checkout = idempotency
     oncePer: ({ input }) => input.cart_id,
     onRefused: (tx, refused) => undoSale(tx, 'checkout', refused),
   })
-  .phases(({ input, ...steps }) =>
-    sell(steps, {
-      source: 'checkout',
-      paymentMethod: input.payment_method,
-      goods: (tx) => findCart(tx, input.cart_id, steps),
-      deliverTo: {
-        customerName: input.name,
-        email: input.email,
-        line1: input.line1,
-        city: input.city,
-        postalCode: input.postal_code,
-        country: input.country,
-      },
-    }),
+  .phases(
+    ({ input, ...steps }) =>
+      sell(steps, {
+        source: 'checkout',
+        paymentMethod: input.payment_method,
+        goods: (tx) => findCart(tx, input.cart_id, steps),
+        deliverTo: {
+          customerName: input.name,
+          email: input.email,
+          line1: input.line1,
+          city: input.city,
+          postalCode: input.postal_code,
+          country: input.country,
+        },
+      }),
+    { redirectTo: (order) => `/orders/${order.id}` },
   );
 
 /** The shopper's cart; or a refusal. One that has an order is gone, also when the key that ordered it no longer is there. */

@@ -3,4 +3,4 @@
 import { serverAction } from 'oncekit/next';
 import { checkout } from '../../../shop/orders/checkout.ts';
 
-export const placeOrder = serverAction(checkout, { redirectTo: (order) => `/orders/${order.id}` });
+export const placeOrder = serverAction(checkout);
