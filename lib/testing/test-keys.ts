@@ -36,6 +36,7 @@ export interface TestKeyStatus<R> {
   state: KeyStateOrAbsent;
   outcome?: Outcome<R>;
   redirect?: string;
+  settledAt?: string;
   retryAfterMs?: number;
   nextKey: string;
 }
@@ -47,6 +48,8 @@ interface Row<R> {
   outcome?: Outcome<R>;
   /** The redirect in which it ended. */
   thrown?: unknown;
+  /** When it ended. */
+  settledAt?: Date;
 }
 
 interface Settings<R> {
@@ -81,7 +84,8 @@ export function createTestKeys<R>({ name, run, volatile, retryAfterMs }: Setting
       return { ...ended.outcome, executed: executedBy(ended.proof), ...keys };
     }
     const outcome: Outcome<R> = { ...ended.outcome, ...keys };
-    Object.assign(claim, { state: outcome.ok ? 'succeeded' : 'failed', outcome, thrown: ended.thrown });
+    const state = outcome.ok ? 'succeeded' : 'failed';
+    Object.assign(claim, { state, outcome, thrown: ended.thrown, settledAt: new Date() });
     if (outcome.ok) effects.push({ key, data: outcome.data, form: arrival.form });
     if (ended.thrown) throw ended.thrown;
     return outcome;
@@ -116,11 +120,12 @@ export function createTestKeys<R>({ name, run, volatile, retryAfterMs }: Setting
 
   function status(key: string): TestKeyStatus<R> {
     const keys = { key, nextKey: mintTestKey() };
-    const { state, outcome, thrown } = rows.get(key) ?? { state: 'absent' };
+    const { state, outcome, thrown, settledAt } = rows.get(key) ?? { state: 'absent' };
     const status: TestKeyStatus<R> = { operation: name, state, ...keys };
     if (state === 'in_progress') status.retryAfterMs = retryAfterMs;
     if (state === 'abandoned') status.outcome = abandoned(keys);
     if (outcome) status.outcome = replayed(outcome, keys);
+    if (settledAt) status.settledAt = settledAt.toISOString();
     const redirect = redirectOf(thrown)?.url;
     return redirect ? { ...status, redirect } : status;
   }
@@ -129,7 +134,7 @@ export function createTestKeys<R>({ name, run, volatile, retryAfterMs }: Setting
   function fence(key: string): TestKeyStatus<R> | Refusal {
     if (!rows.has(key)) {
       if (expired.has(key)) return refuse('key_expired', { key, nextKey: mintTestKey() });
-      rows.set(key, { state: 'abandoned' });
+      rows.set(key, { state: 'abandoned', settledAt: new Date() });
     }
     return status(key);
   }

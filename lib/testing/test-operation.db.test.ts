@@ -144,7 +144,7 @@ function teller({ submit, ask, effects, ...side }: Side) {
     },
     async ask(method: 'GET' | 'DELETE', key: string, operation?: string) {
       const response = await ask(method, key, operation);
-      const { code, state, outcome, redirect, retryAfterMs, nextKey } = await response.json();
+      const { code, state, outcome, redirect, settledAt, retryAfterMs, nextKey } = await response.json();
       const answer = outcome && told(outcome);
       said.push({
         status: response.status,
@@ -152,6 +152,7 @@ function teller({ submit, ask, effects, ...side }: Side) {
         state,
         outcome: answer,
         redirect,
+        isEndDated: !Number.isNaN(Date.parse(settledAt)),
         retryAfterMs,
         next: isKnown(nextKey),
       });

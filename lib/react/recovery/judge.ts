@@ -75,6 +75,8 @@ export function createJudge<R>(form: SubmissionContext<R>) {
     submitted.gesture = gesture;
     const { element } = submitted;
     const { acts } = gesture ?? {};
+    // A person who has come to this page may be first, or not: that is not known yet.
+    if (state().by === 'shown' || (!past && state().by)) return untilKnown(compared(submitted));
     // What an earlier page has sent is not known here, so a person decides.
     if (!past && (state().status !== 'hasSucceeded' || acts === 'key')) return undefined;
     if (!past) return again === 'allow' ? free() : ask(submitted);
@@ -123,8 +125,12 @@ export function createJudge<R>(form: SubmissionContext<R>) {
   /** Other values wait until what is behind the key is known. They go out where it has been given up, and nowhere else. */
   function untilEnd(next: Compared): Promise<Verdict<R>> | Verdict<R> {
     free();
+    // Nothing was out, so it stands behind what was before.
+    return state().isPending || form.lifetime().aborted ? untilKnown(next) : judge(next);
+  }
+
+  function untilKnown(next: Compared): Promise<Verdict<R>> | null {
     if (form.lifetime().aborted) return null; // nobody finds anything out any more
-    if (!state().isPending) return judge(next); // nothing was out, so it stands behind what was before
     waiting?.end(null);
     return new Promise((end) => {
       waiting = { next, end };
@@ -152,15 +158,21 @@ export function createJudge<R>(form: SubmissionContext<R>) {
   function clear(): void {
     const told = state();
     const isShown = past?.hasSucceeded && told.status === 'hasSucceeded' && told.key === past.key;
-    if (past && isShown && !past.isCleared && present(past.sent)?.seen === past.sent.seen) {
+    if (past && isShown && !past.isCleared && isAsSent(past)) {
       past.isCleared = true;
       past.base = undefined;
-      HTMLFormElement.prototype.reset.call(past.sent.element); // a field may be named `reset`
+      resetFields(past);
       // What listens to resets may free the form, and controlled choices are out of step until they are rendered again.
       form.show({ ...told });
       past.hasSucceeded = true;
     }
     look();
+  }
+
+  const isAsSent = ({ sent }: Past) => present(sent)?.seen === sent.seen;
+
+  function resetFields({ sent }: Past): void {
+    HTMLFormElement.prototype.reset.call(sent.element); // a field may be named `reset`
   }
 
   /** Hears of fields that are tied to the form and stand elsewhere. Those inside tell the form itself. */
@@ -186,6 +198,11 @@ export function createJudge<R>(form: SubmissionContext<R>) {
       if (before.isPending && !before.attempt && now.status === 'idle') {
         past = earlier;
         form.sent = past?.sent;
+      }
+      // A page that was kept is shown for another visit.
+      if (past && before.by === 'shown' && now.status === 'idle') {
+        if (!waiting && isAsSent(past)) resetFields(past);
+        past = form.sent = undefined;
       }
     }
     const isNews = !now.isPending && (before.isPending || now.status !== before.status);

@@ -51,7 +51,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     return by === 'fence' && (nextKey || !attempt) ? unlock(state) : startCheck(state, by, null);
   },
 
-  found(state, { answer, again }) {
+  found(state, { answer, again, visitKey }) {
     const { by } = state;
     const { outcome, redirect, nextKey } = answer;
     const given = { ...state, nextKey };
@@ -75,6 +75,11 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     }
     if (answer.state === 'abandoned' && isFence(by)) return unlock(given);
     if (!outcome) return state; // still running
+    if (visitKey) return createState(visitKey);
+    // The redirect was the answer.
+    if (by === 'arrived' && outcome.ok) {
+      return { ...applyOutcome(state, outcome), result: null, recovered: false, redirect: undefined };
+    }
     // The submit that waits is sent once more: its replay brings what the status route cannot, such as cookies.
     if (again && by === 'run') return enter(state, 'retrying', { found: { outcome, redirect } });
     const next = applyStoredAnswer(state, { outcome, redirect });
@@ -89,22 +94,28 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     if (status === 'hasNavigated') return startCheck(state, 'shown');
     // All that was under way has ended with the page's visibility.
     if (isOpen(state)) {
-      return attempt ? startCheck({ ...state, doubt: true }, 'shown', state.by ? state.result : null) : unlock(state);
+      const { by, result } = state;
+      const isPast = by === 'shown' || by === 'arrived';
+      return attempt
+        ? startCheck({ ...state, doubt: true }, isPast ? 'shown' : 'sent', by ? result : null)
+        : unlock(state);
     }
     if (status !== 'idle' || !record) return state;
     const open = openKey(record);
     if (open) return startCheck(resumeKey(open), 'shown');
     // A cached page brings a key that has had its answer.
     if (record.key !== key) return state;
-    return record.nextKey ? createState(record.nextKey) : startCheck({ ...state, attempt: 1 }, 'shown');
+    return record.nextKey ? createState(record.nextKey) : startCheck({ ...state, attempt: 1 }, 'sent');
   },
 
   issued(state, { key }) {
     // A key that was never sent can be replaced freely, such as after signing in.
     if (state.status === 'idle' && !state.attempt) return { ...state, key };
-    // The redirect led back to this form: after a success, or to sign in first, which did nothing. Ask.
-    return state.status === 'hasNavigated' ? startCheck(state, 'shown') : state;
+    return RECOVERY_HANDLERS.arrived(state, { type: 'arrived' }) as typeof state;
   },
+
+  // After a success, or to sign in first, which did nothing.
+  arrived: (state) => (state.status === 'hasNavigated' ? startCheck(state, 'arrived') : state),
 
   edited(state, { isSubmitted }) {
     const { status, by, attempt, recovered, doubt, canSendAgain } = state;
@@ -113,7 +124,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     const isFree = status === 'hasSucceeded' ? !recovered || isSubmitted : !attempt && (isOpen(state) || canSendAgain);
     if (isFree) return unlock(state);
     // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.
-    const asksAlready = by === 'edit' || by === 'otherTab' || isFence(by);
+    const asksAlready = by === 'edit' || by === 'otherTab' || by === 'arrived' || isFence(by);
     return (isOpen(state) || (isSubmitted && doubt)) && !asksAlready ? startCheck(state, 'edit', null) : state;
   },
 
@@ -122,7 +133,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
   otherTabSettled(state, { key }) {
     const { status, doubt } = state;
     // The end may be a tombstone, too, so nothing is sent again by itself.
-    if (isRepeating(state)) return startCheck(state, 'shown');
+    if (isRepeating(state)) return startCheck(state, 'sent');
     // Nothing has come of our own key, and the intent is done: so show that, and do not do it again.
     const isFree = status === 'idle' || status === 'hasErrored' || status === 'offline';
     return isFree && key !== state.key && !doubt
@@ -149,10 +160,10 @@ function applyAnswer<R>(state: State<R>, outcome: Outcome<R>, again: boolean): S
   switch (MEANINGS[outcome.code]) {
     // The status route is asked. A late answer has no submit waiting for it.
     case 'running':
-      return startCheck(known, isSending(state) ? 'run' : (by ?? 'shown'));
+      return startCheck(known, isSending(state) ? 'run' : (by ?? 'sent'));
     // The first result is news: it is shown, not followed.
     case 'mismatch':
-      return startCheck(known, by === 'edit' || isFence(by) ? (by as Asker) : 'shown');
+      return startCheck(known, by === 'edit' || isFence(by) ? (by as Asker) : 'sent');
     case 'transient':
       if (by) return { ...state, doubt: true };
       if (state.doubt || outcome.executed === 'unknown') return becomeUnknownUnlessFound(known, { isPending: again });

@@ -16,6 +16,7 @@ import { hasFinalAnswer, isFence, type State } from '../submission/state.ts';
 import { createJudge } from './judge.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
 import { askStatus, isReachable, probeStatusRoute } from './status-client.ts';
+import { watchVisits } from './visits.ts';
 
 export { ErrorSummary } from './error-summary.tsx';
 export { LATER_LABELS, laterLabel, leaveFocus } from './later-status.ts';
@@ -48,6 +49,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   let listeningUntil: AbortSignal | undefined;
   let latestPoll: object | undefined;
   const judge = createJudge(form);
+  const visits = watchVisits(form);
 
   async function run(send: Send<R>, signal: AbortSignal, first?: PendingAttempt<R>): Promise<void> {
     const { intent, records } = settings();
@@ -110,7 +112,7 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       if (signal.aborted || state().key !== key) return;
       const isOffline = !answer && !navigator.onLine;
       failures = answer || isOffline ? 0 : failures + 1;
-      if (answer) dispatch({ type: 'found', answer, again });
+      if (answer) dispatch({ type: 'found', answer, again, visitKey: visits.keyOfVisit(answer) });
       if (latestPoll !== thisPoll) return; // another check has begun meanwhile, and asks by itself
       if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered' });
       // Another question is asked at once.
@@ -136,6 +138,8 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       if (process.env.NODE_ENV === 'development') probeStatusRoute(settings(), state().key);
       // The key has ended before anybody listened, or was sent before this page could run.
       if (hasFinalAnswer(state())) end(state().key);
+      if (state().isOut) visits.left();
+      if (state().status === 'hasNavigated') visits.led(true);
       const { waiting } = form;
       if (!waiting) askInDoubt();
       else {
@@ -163,14 +167,19 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   function follow(event: Event<R>, before: State<R>): void {
     judge.follow(event, before);
     const { type } = event;
+    if (type === 'sent') visits.left();
     const { status, key, redirect } = state();
     const isOver = status === 'hasNavigated' || (hasFinalAnswer(state()) && !hasFinalAnswer(before));
     // The key was given up or is settled. A redirect is a success, as a rule.
     if (!isViewEvent(type) && (isOver || (type === 'found' && key !== before.key))) {
-      if (before.by === 'otherTab') endedKeys.add(before.key);
+      // The other tabs have told it, or were told as it ended.
+      const isTold = before.by === 'otherTab' || before.by === 'arrived' || ('visitKey' in event && event.visitKey);
+      if (isTold) endedKeys.add(before.key);
       else end(before.key);
     }
-    if (status === 'hasNavigated' && redirect) location.assign(redirect);
+    if (status !== 'hasNavigated') return;
+    if (redirect) location.assign(redirect);
+    visits.led();
   }
 
   return {

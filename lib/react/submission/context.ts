@@ -11,7 +11,7 @@ export interface SubmissionContext<R> {
   /** Aborted when the page is left or the form goes. */
   lifetime(): AbortSignal;
   /** Facts about the latest submit, for its record. */
-  meta?: Pick<KeyRecord, 'submittedAt' | 'page' | 'reloaded'> | null;
+  meta?: Pick<KeyRecord, 'submittedAt' | 'page' | 'reloaded' | 'entry'> | null;
   /** What this page has sent last. Only in memory: storage never holds what was entered (B3). */
   sent?: Submitted | undefined;
   /** What the person has done last, since the recovery is there. */

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { parseKey, uuidV7 } from '../../core/key.ts';
 import { type Outcome, refuse } from '../../core/outcome.ts';
 import { online } from './submission.fixture.ts';
 
@@ -25,6 +26,11 @@ interface Fate {
   redirect?: string;
   /** A page has shown how it ended. */
   isTold: boolean;
+  settledAt?: Date;
+  /** The entry of the history from which it was sent last. */
+  entry?: string;
+  /** A page has said that nobody knows. */
+  isInDoubt?: boolean;
 }
 
 /** As a server action's promise ends, in Next. */
@@ -37,12 +43,11 @@ export class FuzzServer {
   /** Nothing that is sent from now on arrives. */
   isDown = false;
   private readonly fates = new Map<string, Fate>();
-  private minted = 0;
 
   constructor(private journeys: Journey[]) {}
 
   mint(): string {
-    return `key-${++this.minted}`;
+    return uuidV7(Date.now());
   }
 
   of(key: string): Fate {
@@ -51,10 +56,13 @@ export class FuzzServer {
     return fate;
   }
 
-  /** Why a page must not forget the key yet; null if it may. */
-  whyKept(key: string): string | null {
-    const { state, isTold, isExpired, inTheAir } = this.of(key);
-    const isSafe = isTold || state === 'abandoned' || (state === 'absent' && (isExpired || inTheAir === 0));
+  /** Why a page must not forget the key yet; null if it may. `visit`: the page that a person has come to. */
+  whyKept(key: string, visit?: { initialKey: string; entry: string }): string | null {
+    const { state, isTold, isExpired, inTheAir, settledAt, entry, isInDoubt } = this.of(key);
+    const parsed = parseKey(visit?.initialKey ?? '');
+    const isLater = settledAt && 'mintedAt' in parsed && parsed.mintedAt > settledAt;
+    const isAnew = isLater && entry !== visit?.entry && !isInDoubt;
+    const isSafe = isTold || isAnew || state === 'abandoned' || (state === 'absent' && (isExpired || inTheAir === 0));
     return isSafe ? null : `${key}: ${state}, ${inTheAir} in the air`;
   }
 
@@ -87,12 +95,14 @@ export class FuzzServer {
     const key = String(url.split('/').pop());
     const fate = this.of(key);
     if (method === 'DELETE' && fate.isExpired) return Response.json({ code: 'key_expired', nextKey: this.mint() });
-    if (method === 'DELETE' && fate.state === 'absent') fate.state = 'abandoned';
+    if (method === 'DELETE' && fate.state === 'absent')
+      Object.assign(fate, { state: 'abandoned', settledAt: new Date() });
     if (method === 'DELETE' && fate.state === 'abandoned') {
       return Response.json({ state: fate.state, nextKey: this.mint() });
     }
-    const { state, redirect } = fate;
-    return Response.json({ state, outcome: this.stored(key), redirect, nextKey: this.mint(), retryAfterMs: 200 });
+    const { state, redirect, settledAt } = fate;
+    const outcome = this.stored(key);
+    return Response.json({ state, outcome, redirect, settledAt, nextKey: this.mint(), retryAfterMs: 200 });
   }
 
   private isReachable(): boolean {
@@ -117,6 +127,7 @@ export class FuzzServer {
     Object.assign(known, { state: 'in_progress', note });
     await later(runMs);
     known.state = fate === 'transient' ? 'absent' : fate === 'failed' ? 'failed' : 'succeeded';
+    if (known.state !== 'absent') known.settledAt = new Date();
     if (fate === 'redirected') known.redirect = '/orders/1';
     if (known.redirect) throw REDIRECT;
     return this.stored(key) ?? refuse('unavailable', { ...more, executed: 'unknown' });

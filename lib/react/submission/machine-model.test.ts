@@ -22,6 +22,8 @@ interface Fate {
   expired: boolean;
   /** Some page has been told the final state. */
   told: boolean;
+  /** How many keys were made before its end. */
+  endedAt?: number;
 }
 
 /** An attempt, from the moment it is sent until its answer is read or lost. */
@@ -47,6 +49,11 @@ interface Question {
 
 interface Tab {
   state: State<string>;
+  /** Its page's key, and how many were made with it. */
+  own: string;
+  madeAt: number;
+  /** A person has loaded the page again, or gone back to it. */
+  isReturn: boolean;
   /** The values as they are entered now, and as they were submitted last. */
   values: number;
   submitted: number;
@@ -62,7 +69,7 @@ const step = fc.record({
   what: fc.constantFrom(
     ...(['submit', 'submit', 'send', 'send', 'arrive', 'arrive', 'answer', 'answer', 'lose', 'timeout'] as const),
     ...(['ask', 'ask', 'look', 'look', 'tell', 'tell', 'drop', 'give up', 'edit', 'edit', 'person asks'] as const),
-    ...(['start over', 'reset', 'hide', 'reload', 'offline', 'issue', 'other tab', 'news', 'load'] as const),
+    ...(['start over', 'reset', 'hide', 'reload', 'offline', 'issue', 'other tab', 'news', 'load', 'stay'] as const),
   ),
   flag: fc.boolean(),
   /** Which of those that are on their way: answers overtake each other. */
@@ -174,7 +181,8 @@ class World {
         const { answer } = question;
         if (answer.outcome) this.note(question.key, answer.outcome);
         else if (answer.state === 'abandoned') tab.told.set(question.key, 'abandoned');
-        if (question.key === tab.state.key) this.apply({ type: 'found', answer, again: question.again });
+        const visitKey = this.keyOfVisit(question.key);
+        if (question.key === tab.state.key) this.apply({ type: 'found', answer, again: question.again, visitKey });
         break;
       }
       case 'drop': {
@@ -212,7 +220,7 @@ class World {
         break;
       case 'reload': {
         this.leave(tab);
-        this.tab = this.open();
+        this.tab = this.open(flag);
         this.tab.state = this.next({ type: 'shown', record: this.stored });
         if (this.tab.state.key !== tab.state.key) this.expectFree(tab.state.key, 'the reload');
         break;
@@ -222,6 +230,9 @@ class World {
         break;
       case 'issue':
         this.apply({ type: 'issued', key: this.mint() });
+        break;
+      case 'stay': // the router has gone, and the form is still there
+        this.apply({ type: 'arrived' });
         break;
       case 'other tab':
         [this.tab, this.hidden] = [this.hidden, this.tab];
@@ -251,9 +262,18 @@ class World {
     }
   }
 
-  private open(): Tab {
-    const state = initialState<string>(this.mint(), null);
-    return { state, values: 0, submitted: 0, isCalledOff: false, told: new Map(), done: new Set() };
+  private open(isReturn = true): Tab {
+    const own = this.mint();
+    const more = { own, madeAt: this.minted, isReturn, told: new Map(), done: new Set<string>() };
+    return { state: initialState<string>(own, null), values: 0, submitted: 0, isCalledOff: false, ...more };
+  }
+
+  /** As the driver does it: for a page that was made after the end, and whose person was not left in doubt. */
+  private keyOfVisit(key: string): string | undefined {
+    const { own, madeAt, isReturn, state } = this.tab;
+    const isLater = madeAt > (this.of(key).endedAt ?? madeAt);
+    const isAsked = state.by === 'shown' && this.stored?.key === key && this.stored.state === 'executing';
+    return isLater && isAsked && !isReturn ? own : undefined;
   }
 
   private mint(): string {
@@ -281,9 +301,10 @@ class World {
       const hasEnded =
         isGivenUp || state.status === 'hasNavigated' || (hasFinalAnswer(state) && !hasFinalAnswer(before));
       if (hasEnded) tab.done.add(before.key);
-      if (hasEnded && before.by !== 'otherTab') this.news.push(before.key);
+      if (hasEnded && before.by !== 'otherTab' && before.by !== 'arrived') this.news.push(before.key);
     }
-    if (before.key !== state.key && before.by !== 'otherTab') this.expectFree(before.key, event.type);
+    const isVisit = event.type === 'found' && event.visitKey;
+    if (before.key !== state.key && before.by !== 'otherTab' && !isVisit) this.expectFree(before.key, event.type);
   }
 
   /** An event that needs the recovery, which does not come, is left to the person. */
@@ -332,7 +353,7 @@ class World {
     const isRival = (each: Attempt) => each !== attempt && each.key === key && !each.answer;
     if (how === 'in_flight' && this.attempts.some(isRival))
       return refused('in_flight', { ...more, executed: 'unknown' });
-    Object.assign(fate, { state: how === 'failed' ? 'failed' : 'succeeded', values });
+    Object.assign(fate, { state: how === 'failed' ? 'failed' : 'succeeded', values, endedAt: this.minted });
     return how === 'redirected' ? 'navigated' : this.outcomeOf(key);
   }
 
@@ -341,7 +362,7 @@ class World {
     const fate = this.of(key);
     if (method === 'DELETE' && fate.state === 'none') {
       if (fate.expired) return { state: 'expired', message: 'too old', nextKey: this.mint() };
-      fate.state = 'abandoned';
+      Object.assign(fate, { state: 'abandoned', endedAt: this.minted });
     }
     if (fate.state === 'none') return { state: 'absent' };
     if (method === 'DELETE' && fate.state === 'abandoned') return { state: 'abandoned', nextKey: this.mint() };

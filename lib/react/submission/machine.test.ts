@@ -76,8 +76,9 @@ describe('submitting', () => {
     expect(isLocked(gone)).toBe(true);
     expect(toRecordState(gone)).toBe('executing');
     const back = reduce(gone, { type: 'issued', key: 'k9' });
-    expect(back).toMatchObject({ status: 'checking', by: 'shown', key: 'k1' });
-    expect(reduce(back, found('succeeded', success))).toMatchObject({ status: 'hasSucceeded', recovered: true });
+    expect(back).toMatchObject({ status: 'checking', by: 'arrived', key: 'k1' });
+    const there = reduce(back, found('succeeded', success));
+    expect(there).toMatchObject({ status: 'hasSucceeded', recovered: false, result: null, nextKey: 'k2' });
     expect(reduce(back, found('absent'))).toMatchObject({ status: 'unknown', isAbsent: true, key: 'k1' });
   });
 
@@ -316,7 +317,7 @@ describe('beside other tabs', () => {
   });
 
   it('asks anew about a key that it shares with another tab, and whose end it has not seen', () => {
-    expect(reach(...lost, told('k1'))).toMatchObject({ status: 'checking', by: 'shown', key: 'k1', doubt: true });
+    expect(reach(...lost, told('k1'))).toMatchObject({ status: 'checking', by: 'sent', key: 'k1', doubt: true });
     expect(reach(...submit, told('k1'))).toMatchObject({ status: 'executing' });
     expect(reach(...submit, answered(success), told('k1'))).toMatchObject({ status: 'hasSucceeded' });
   });
@@ -325,7 +326,7 @@ describe('beside other tabs', () => {
     const waits = reach(...submit, answered(refused('rate_limited'), true));
     expect(waits).toMatchObject({ status: 'retrying', isPending: true });
     for (const events of [waits, reach(...submit, { type: 'lost', again: true })]) {
-      expect(reduce(events, told('k0'))).toMatchObject({ status: 'checking', by: 'shown', key: 'k1' });
+      expect(reduce(events, told('k0'))).toMatchObject({ status: 'checking', by: 'sent', key: 'k1' });
     }
   });
 
@@ -339,7 +340,7 @@ describe('beside other tabs', () => {
     expect(reach(...offline)).toMatchObject({ status: 'checking', by: 'otherTab', key: 'k0' });
     expect(reach(...offline, found('absent'))).toMatchObject({ status: 'idle', key: 'k1' });
     const again: Ev[] = [...submit, { type: 'lost', again: true }, { type: 'wentOffline' }, told('k0')];
-    expect(reach(...again)).toMatchObject({ status: 'checking', by: 'shown', key: 'k1' });
+    expect(reach(...again)).toMatchObject({ status: 'checking', by: 'sent', key: 'k1' });
   });
 
   it('keeps a key of its own under which something may happen', () => {

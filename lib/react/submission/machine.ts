@@ -16,9 +16,12 @@ export type Event<R> =
   | { type: 'unanswered' }
   /** The router goes elsewhere. A success as a rule, though "sign in first" looks alike. */
   | { type: 'navigated'; again?: boolean; isLate?: boolean }
+  /** The router has gone, and the form is still there. */
+  | { type: 'arrived' }
   /** The submit ran out of patience (`run`), or a person asks (`person`) or starts over (`fence`). */
   | { type: 'asked'; by: 'run' | 'person' | 'fence'; again?: boolean; isLate?: boolean }
-  | { type: 'found'; answer: KeyAnswer<R>; again: boolean }
+  /** `visitKey`: the key of a page that was made for another visit. */
+  | { type: 'found'; answer: KeyAnswer<R>; again: boolean; visitKey?: string | undefined }
   /** Other values were entered, or are submitted. */
   | { type: 'edited'; isSubmitted?: boolean }
   /** A person submits unchanged values behind a success: are they to be sent once more? */
@@ -33,7 +36,7 @@ export type Event<R> =
 
 /** True for events that change what is seen, not what is known: storage keeps what it has. */
 export function isViewEvent(type: Event<unknown>['type']): boolean {
-  return /^(su|sh|ot|is|ed|re)/.test(type); // submitted, shown, otherTabSettled, issued, edited, repeated, reset
+  return /^(s[uh]|[oier])/.test(type); // submitted, shown, otherTabSettled, issued, edited, repeated, reset
 }
 
 /** The first state: no key is made here, it comes with the page. `native` is the answer to a POST without JavaScript. */
@@ -124,7 +127,7 @@ export function applyOutcome<R>(state: State<R>, outcome: Outcome<R>): State<R> 
   if (!outcome.ok) {
     const { code, message: notice } = outcome;
     // The first submission is not over, or it was for other values: its answer is to be asked for.
-    if (/^(in_|ou|payload_m)/.test(code)) return startCheck(known, 'shown');
+    if (/^(in_|ou|payload_m)/.test(code)) return startCheck(known, 'sent');
     const isTransient = /^(unav|int|ra|de)/.test(code);
     const isFinal = /^(fa|key_a|result_u)|y_d/.test(code);
     if (isTransient || (state.doubt && !isFinal)) return becomeUnknown(known, { notice });

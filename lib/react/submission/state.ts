@@ -17,8 +17,10 @@ export type Status =
 /**
  * The starter of a check decides how it ends: see `found`. `fence` and `replace` ask for the tombstone, for a person who
  * starts over and for one who has entered other values. `otherTab`: about another tab's key; `nextKey` is then our own.
+ * `sent`: about what this page has sent. `shown`: about what is on record, by a page that a person has come to, or come back to.
+ * `arrived`: by a form that is still there behind a redirect.
  */
-export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'shown' | 'otherTab';
+export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'otherTab' | 'sent' | 'shown' | 'arrived';
 
 /** The form's knowledge of its intent. */
 export interface State<R> {
@@ -66,6 +68,8 @@ export interface KeyAnswer<R> {
   state: KeyStateOrAbsent | 'expired';
   outcome?: Outcome<R> | undefined;
   redirect?: string | undefined;
+  /** When its end was written, by the server's clock: ISO 8601. */
+  settledAt?: string | undefined;
   retryAfterMs?: number | undefined;
   nextKey?: string | undefined;
   /** Of an absent key: the key to ask about, which has done what this one was for. */

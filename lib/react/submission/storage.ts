@@ -20,6 +20,8 @@ export interface KeyRecord {
   page?: string | undefined;
   /** A new deployment did not know the page's action, so the page was loaded again. That happens once for a key. */
   reloaded?: boolean | undefined;
+  /** That page in the browser's history. */
+  entry?: string | undefined;
   nextKey?: string | undefined;
 }
 

@@ -16,7 +16,8 @@ const happening = fc.record({
     ...(['click', 'click', 'click', 'double click', 'hold Enter', 'screen reader', 'code', 'send again'] as const),
     ...(['type', 'type', 'choose', 'fill in', 'change back', 'touch', 'event'] as const),
     ...(['stamp', 'captcha', 'script', 'reset the fields', 'reset'] as const),
-    ...(['check', 'start over', 'reload', 'other tab', 'cached', 'rendered again', 'nothing'] as const),
+    ...(['check', 'start over', 'other tab', 'cached', 'rendered again', 'nothing'] as const),
+    ...(['reload', 'visit', 'visit', 'shown again', 'router goes'] as const),
     ...(['offline', 'online', 'server down', 'server up'] as const),
   ),
   thenMs: fc.constantFrom(0, 0, 20, 60, 400, 1000, 2500, 9000),
@@ -46,8 +47,13 @@ function shareABrowser() {
   online.onLine = true;
   vi.stubGlobal('navigator', Object.assign(online, { locks }));
   playForms();
-  return () => Object.assign(new EventTarget(), { localStorage, BroadcastChannel: BroadcastChannelLike });
+  return (entry: string) => {
+    const navigation = { currentEntry: { key: entry } };
+    return Object.assign(new EventTarget(), { localStorage, navigation, BroadcastChannel: BroadcastChannelLike });
+  };
 }
+
+type FuzzWindow = ReturnType<ReturnType<typeof shareABrowser>>;
 
 /** What the fields hold behind a reset. */
 const FIRST = 'tea';
@@ -55,7 +61,7 @@ const FIRST = 'tea';
 const ANYTHING = '*';
 
 /** A tab with the form, and its person. `complain` gets what must not be. */
-function openTab(server: FuzzServer, window: EventTarget, complain: (fault: string) => void) {
+function openTab(server: FuzzServer, window: FuzzWindow, complain: (fault: string) => void) {
   vi.stubGlobal('window', window);
   const ended: string[] = [];
   /** Keys whose end an attempt of this page has been told. */
@@ -80,11 +86,16 @@ function openTab(server: FuzzServer, window: EventTarget, complain: (fault: stri
   let key = '';
   /** Behind a success: what it would be a repeat to send. `null`: nothing would. */
   let left: string | null = null;
+  /** Since it was sent, and before anybody knew its end: an edit is then compared with what that reset has left, or with what was sent. */
+  let isReset = false;
   /** What was sent under each key. */
   const notes = new Map<string, string>();
   let changedAt = 0;
 
+  const initialKey = server.mint();
+  const here = window.navigation.currentEntry;
   const settings: Settings<string> = {
+    initialKey,
     ...{ intent: 'checkout:1', operation: 'checkout', statusUrl: '/api/idempotency', policy: POLICY },
     ...{ records: openRecords('local'), rethrow: () => {} },
     onSettled: ({ key = 'no key' }) => {
@@ -102,7 +113,8 @@ function openTab(server: FuzzServer, window: EventTarget, complain: (fault: stri
         if (left === ANYTHING || left === what) complain(`${own} does once more what ${key} has done: ${what}`);
         keys.set(by, own);
       }
-      [key, left] = [own, null];
+      [key, left, isReset] = [own, null, false];
+      server.of(own).entry = here.key;
       notes.set(own, what);
       sends++;
       sentBy = gesture;
@@ -114,26 +126,33 @@ function openTab(server: FuzzServer, window: EventTarget, complain: (fault: stri
       return outcome;
     },
   };
-  const submission = createSubmission(initialState<string>(server.mint(), null), () => settings);
+  const submission = createSubmission(initialState<string>(initialKey, null), () => {
+    globalThis.window = window as never; // the code of a tab sees that tab's
+    return settings;
+  });
   const { state, dispatch } = submission;
   let before = state();
   submission.subscribe(() => {
     const now = state();
     if (hasFinalAnswer(now)) server.of(now.key).isTold = true;
     if (now.status === 'hasNavigated') server.of(now.key).isTold ||= server.of(now.key).state === 'succeeded';
+    if (now.status === 'unknown') server.of(now.key).isInDoubt = true;
     if (now.result?.ok && now.result.data !== now.key) complain(`${now.result.data} was shown for ${now.key}`);
     // A key that was only heard of is the other tab's to keep.
-    const why = now.key === before.key || before.by === 'otherTab' ? null : server.whyKept(before.key);
+    const why =
+      now.key === before.key || before.by === 'otherTab'
+        ? null
+        : server.whyKept(before.key, { initialKey: settings.initialKey ?? '', entry: here.key });
     if (why) complain(`left ${why}`);
     if (now.status === 'hasSucceeded' && before.status !== 'hasSucceeded' && now.key === key) {
       const sent = notes.get(key) ?? '';
-      const ofPerson = edits > editsOfSent ? sent : null;
+      const ofPerson = edits > editsOfSent && !isReset ? sent : null;
       left = now.recovered ? ANYTHING : fields.note === sent ? FIRST : ofPerson;
     }
     if (now.status !== before.status || now.key !== before.key) changedAt = Date.now();
     before = now;
   });
-  const stop = submission.start();
+  let stop = submission.start();
   const happens = (type: string, more: object = {}) => void window.dispatchEvent(Object.assign(new Event(type), more));
 
   const isRead = () => Date.now() - changedAt > 40;
@@ -183,6 +202,15 @@ function openTab(server: FuzzServer, window: EventTarget, complain: (fault: stri
     stop() {
       stop();
       closed.abort();
+    },
+    /** Hidden, kept with its fields, and shown again by a link: `<Activity>` does that. */
+    showAgain(by: string) {
+      stop();
+      shown++;
+      here.key = by;
+      settings.initialKey = server.mint();
+      dispatch({ type: 'issued', key: settings.initialKey });
+      stop = submission.start();
     },
     happenings: {
       click: () => click(press),
@@ -244,6 +272,8 @@ function openTab(server: FuzzServer, window: EventTarget, complain: (fault: stri
       },
       'reset the fields'() {
         element.reset();
+        edits = submitted.edits; // what a reset leaves is no edit
+        isReset ||= left === null;
         if (left !== ANYTHING && left !== null) left = FIRST;
       },
       reset() {
@@ -275,7 +305,9 @@ describe('forms against a server, a network and a person of any kind', () => {
           const server = new FuzzServer([...ways]);
           const newWindow = shareABrowser();
           status.mockReset().mockImplementation((url, init) => server.ask(url, init));
-          const open = () => openTab(server, newWindow(), (fault) => faults.push(fault));
+          let entries = 0;
+          const open = (entry = `entry ${++entries}`) =>
+            openTab(server, newWindow(entry), (fault) => faults.push(fault));
           let [other, tab] = [open(), open()];
           const everywhere = async (event: () => Event) => {
             for (const { window } of [other, tab]) {
@@ -302,10 +334,16 @@ describe('forms against a server, a network and a person of any kind', () => {
               server.isDown = false;
             },
             nothing: () => {},
+            'router goes': () => vi.stubGlobal('history', { state: {} }),
+            visit() {
+              tab.stop();
+              tab = open();
+            },
+            'shown again': () => tab.showAgain(`entry ${++entries}`),
             reload() {
               const { key } = tab.state();
               tab.stop();
-              tab = open();
+              tab = open(tab.window.navigation.currentEntry.key);
               const why = tab.state().key === key ? null : server.whyKept(key);
               if (why) faults.push(`the reload left ${why}`);
             },
@@ -317,8 +355,10 @@ describe('forms against a server, a network and a person of any kind', () => {
           server.calm();
           await happen.online();
           await vi.advanceTimersByTimeAsync(60_000);
+          happen['router goes']();
+          await vi.advanceTimersByTimeAsync(1000);
           for (const { state, stop, told } of [tab, other]) {
-            if (state().isPending) faults.push(`stays ${state().status}`);
+            if (state().isPending || state().status === 'hasNavigated') faults.push(`stays ${state().status}`);
             if (state().status === 'unknown' && told.has(state().key)) faults.push('does not show what it was told');
             stop();
           }

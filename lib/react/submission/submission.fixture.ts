@@ -22,7 +22,7 @@ export function begin(action: SubmitAction<string>, more: Partial<Settings<strin
     ...{ intent: 'checkout:1', operation: 'checkout', statusUrl: '/api/idempotency' },
     ...{ action, records, policy: DEFAULT_POLICY, rethrow: () => {}, ...more },
   };
-  const submission = createSubmission(initialState<string>('k1', null), () => settings);
+  const submission = createSubmission(initialState<string>(more.initialKey ?? 'k1', null), () => settings);
   return {
     ...submission,
     stop: submission.start(),
@@ -114,6 +114,7 @@ export function onAPage() {
     online.onLine = true;
     vi.stubGlobal('window', wires);
     vi.stubGlobal('navigator', online);
+    vi.stubGlobal('history', { state: null });
     vi.stubGlobal('location', { href: 'http://localhost/', assign: vi.fn(), reload: vi.fn() });
     vi.stubGlobal('fetch', status);
     vi.stubGlobal('requestAnimationFrame', (draw: () => void) => setTimeout(draw, FRAME_MS));

@@ -59,8 +59,8 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     },
     async submit(values, element, button) {
       const next = { values, element, button };
-      // Where there is nothing to decide by, a lock stays.
-      if (form.sent && !form.recovery && !isLocked(state)) await obtainRecovery(form);
+      // It decides behind an earlier submit, and where the lock is of an earlier page. A lock of this one stays.
+      if (!form.recovery && !form.sent === isLocked(state)) await obtainRecovery(form);
       const verdict = form.recovery?.judge(next);
       const answer = verdict && (await verdict); // what goes out at once locks in the same tick
       if (answer !== undefined) return answer;
@@ -132,8 +132,9 @@ function callHooks<R>(form: SubmissionContext<R>, { type }: Event<R>, before: St
   const { intent, onSettled, onTransition } = form.settings();
   const { key, attempt, status, result, recovered } = now;
   queueMicrotask(() => onTransition?.({ intent, key, attempt, event: type, from: before.status, to: status }));
-  if (hasFinalAnswer(now) && !hasFinalAnswer(before))
-    queueMicrotask(() => onSettled?.(result as Outcome<R>, { recovered }));
+  // None where a redirect was the answer.
+  if (result && hasFinalAnswer(now) && !hasFinalAnswer(before))
+    queueMicrotask(() => onSettled?.(result, { recovered }));
 }
 
 /** Sends until there is an answer, the budget is spent, or a person must decide. */

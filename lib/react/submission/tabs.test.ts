@@ -36,6 +36,7 @@ beforeEach(() => {
   vi.stubGlobal('window', Object.assign(new EventTarget(), { localStorage, BroadcastChannel }));
   vi.stubGlobal('navigator', { onLine: true, locks });
   vi.stubGlobal('location', { href: 'http://localhost/' });
+  vi.stubGlobal('history', { state: null });
   vi.stubGlobal('fetch', status);
   vi.stubGlobal('requestAnimationFrame', (draw: () => void) => setTimeout(draw));
 });
