@@ -11,6 +11,7 @@ import {
 } from './lab/example-forms.ts';
 import { languagesOrder } from './lab/example-languages.ts';
 import { tabsOrder } from './lab/example-tabs.ts';
+import { modalOrder, passingOrder, shelfOrder } from './lab/example-visits.ts';
 import { hookFormOrder, queryOrder, safeActionOrder } from './lab/examples.ts';
 import { labOrder } from './lab/order.ts';
 import { conformOrder, hookRowsOrder, tanstackFormOrder } from './lab/parcel-order.ts';
@@ -21,6 +22,7 @@ import { refund } from './payments/refund.ts';
 const examples = [hookFormOrder, queryOrder, safeActionOrder, tabsOrder, languagesOrder] as const;
 const parcels = [hookRowsOrder, tanstackFormOrder, conformOrder] as const;
 const forms = [simplestOrder, printOrder, giftOrder, sampleOrder, stepsOrder, dialogOrder, wildOrder] as const;
+const visits = [shelfOrder, passingOrder, modalOrder] as const;
 
 /** Every operation of the demo: for the status route, the admin view and the worker, which finishes what was begun. */
 export const operations = [
@@ -32,5 +34,6 @@ export const operations = [
   labOrder,
   ...examples,
   ...forms,
+  ...visits,
   ...parcels,
 ] as const;

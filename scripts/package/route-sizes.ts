@@ -24,8 +24,11 @@ const BUDGETS: Record<string, number> = {
   '/examples/tanstack-query': 161,
   // Radix, whose choice alone brings what places it.
   '/examples/wild': 179,
+  '/examples/wild/modal': 149,
+  '/examples/wild/shelves': 149,
   '/lab': 160,
-  '/orders': 150,
+  // Raised by one: the parallel route of the modal in the wild has Turbopack cut what all pages load into smaller files.
+  '/orders': 151,
 };
 
 interface RouteSize {

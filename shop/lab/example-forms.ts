@@ -12,7 +12,8 @@ export interface MugOrder extends PlacedOrder {
   remark: string;
 }
 
-const quantity = z.coerce
+/** How many mugs, as a form has it. */
+export const quantity = z.coerce
   .number('Enter a number.')
   .int('Enter a whole number.')
   .min(1, 'At least one.')
@@ -121,7 +122,7 @@ interface Wanted {
 type Call = Pick<HandlerContext<never, Pick<Client, 'product' | 'order'>>, 'tx' | 'key' | 'scope' | 'capture' | 'fail'>;
 
 /** Takes mugs out of stock and writes the order, in the transaction of the key. */
-async function sellMugs(
+export async function sellMugs(
   { tx, key, scope, capture, fail }: Call,
   { quantity, extraCents = 0, remark, ...shipping }: Wanted,
 ): Promise<MugOrder> {

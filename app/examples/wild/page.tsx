@@ -105,6 +105,25 @@ export default async function WildPage() {
         <Example id="like" title="One more" text="A button alone, for which each click counts, as for a like.">
           <LikeForm {...(await form('like'))} />
         </Example>
+        <Example
+          id="visits"
+          title="Pages that are opened again"
+          text="Each save leads elsewhere. The next visit means another one, also where the form has never gone."
+        >
+          {/* Not prefetched: the pages behind them issue keys. */}
+          <ul className="grid gap-2">
+            <li>
+              <TextLink href="/examples/wild/shelves" prefetch={false}>
+                Shelves, and a form in their layout
+              </TextLink>
+            </li>
+            <li>
+              <TextLink href="/examples/wild/modal" prefetch={false}>
+                A form in an intercepted modal
+              </TextLink>
+            </li>
+          </ul>
+        </Example>
       </div>
       {/* Taller than a window, so that the form behind it is out of sight. */}
       <p className="mt-6 min-h-[100vh]">

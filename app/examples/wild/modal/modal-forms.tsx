@@ -1,0 +1,22 @@
+import { notFound } from 'next/navigation';
+import { issueKey } from 'oncekit/next';
+import { BareForm } from '../../../../components/examples/wild/bare-form.tsx';
+import { WildForm } from '../../../../components/examples/wild/wild-form.tsx';
+import { modalOrder, SHELVES } from '../../../../shop/lab/example-visits.ts';
+import { orderInModal, orderInModalWithoutKit } from '../actions.ts';
+
+/** The forms of a shelf, in the modal and on the page alike. */
+export async function ModalForms({ shelf }: { shelf: string }) {
+  if (!SHELVES.some((each) => each === shelf)) notFound();
+  return (
+    <>
+      <WildForm action={orderInModal} intent={`${modalOrder.name}:${shelf}`} initialKey={await issueKey(modalOrder)}>
+        <input type="hidden" name="shelf" value={shelf} />
+        <label className="flex items-center gap-2">
+          <input type="checkbox" name="stay" /> Stay here
+        </label>
+      </WildForm>
+      <BareForm action={orderInModalWithoutKit} />
+    </>
+  );
+}
