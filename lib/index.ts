@@ -70,16 +70,10 @@ export { KEY_STATES, type KeyState, type KeyStateOrAbsent } from './core/key-sta
 export { type Executed, type Outcome, type Refusal, refuse, type Success } from './core/outcome.ts';
 export type { Principal, PrincipalInput, Scope } from './core/scope.ts';
 export { secretProblems } from './core/secret-strength.ts';
+export type { AnswerOptions } from './engine/answer.ts';
 export type { Run } from './engine/call-result.ts';
 export type { CrashPoint, Options, SetUp } from './engine/config.ts';
-export type {
-  Admission,
-  AnswerOptions,
-  ExecuteRequest,
-  OperationOptions,
-  Refused,
-  TransactionSettings,
-} from './engine/definition.ts';
+export type { Admission, ExecuteRequest, OperationOptions, Refused, TransactionSettings } from './engine/definition.ts';
 export { enteredValues } from './engine/execution.ts';
 export type { Defer, Fail, FinalStatus, HandlerContext } from './engine/handler.ts';
 export type { Idempotency } from './engine/idempotency.ts';

@@ -1,3 +1,4 @@
+import type { Address } from '../core/address.ts';
 import { MAX_RESULT_BYTES, ResultTooLargeError, ResultUnreadableError } from '../core/errors.ts';
 import { returned } from '../core/options.ts';
 import type { Executed } from '../core/outcome.ts';
@@ -37,6 +38,19 @@ type AnswerOfKind =
  */
 const RESULT = 'd';
 
+/** Options beside the function of an operation: they say what is stored with its result. */
+export interface AnswerOptions<Result, To extends string = string> {
+  /**
+   * Makes the address that a success leads to, of nothing but the result: a worker may be the one who asks. Asked before the answer is
+   * stored, and stored with it, so that a replay, the status of the key and `useLastSubmission` lead there, too. A server action redirects,
+   * which without JavaScript is post/redirect/get; a route answers as without it. Undefined: nowhere.
+   * A form whose answer was lost follows what begins with `/`, `.` or `http`.
+   * What it throws is reported to `onError`, and undoes nothing. Not asked of a Response, nor of a `redirect()`. With Next's
+   * `typedRoutes` it must be one of the app's routes.
+   */
+  redirectTo?: (data: Result) => Address<To> | undefined;
+}
+
 /** Of an address, in characters: as part of the answer a longer one could make that too large, which rolls back. */
 const MAX_ADDRESS = 8192;
 
@@ -46,19 +60,15 @@ const MAX_ADDRESS = 8192;
  */
 export function withAddress(
   answer: Answer,
-  redirectTo: ((data: never) => unknown) | undefined,
+  redirectTo: AnswerOptions<never>['redirectTo'],
   { engine, id: { operation, key } }: { engine: { config: { onError: ErrorReporter } }; id: KeyId },
 ): Answer {
   if (answer.kind !== 'data' || !redirectTo) return answer;
   try {
     const said = redirectTo(answer.data as never);
     const isAddress = (it: unknown) => typeof it === 'string' && it.length <= MAX_ADDRESS;
-    const to = returned<string>(
-      `redirectTo of ${operation}`,
-      said ?? '',
-      isAddress,
-      'an address of at most 8192 characters',
-    );
+    const expected = `an address of at most ${MAX_ADDRESS} characters`;
+    const to = returned<string>(`redirectTo of ${operation}`, said ?? '', isAddress, expected);
     return to === '' ? answer : { ...answer, redirectTo: to };
   } catch (error) {
     engine.config.onError(error, { operation, key, during: 'redirectTo' });

@@ -1,4 +1,3 @@
-import type { Address } from '../core/address.ts';
 import { assertSetUp } from '../core/errors.ts';
 import { assertKnownOptions, listOf, type OptionNames } from '../core/options.ts';
 import { MAX_ITEMS } from '../core/payload-limits.ts';
@@ -6,6 +5,7 @@ import type { PrincipalInput, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import type { Awaitable } from '../core/wait.ts';
 import type { Durability, IsolationLevel } from '../store/store.ts';
+import type { AnswerOptions } from './answer.ts';
 import type { HandlerContext } from './handler.ts';
 import type { AnswerToKeep } from './kept.ts';
 import type { PhasesContext } from './phases/context.ts';
@@ -14,7 +14,7 @@ import type { ResponseOptions } from './response.ts';
 /** An operation with its function: in one transaction, or in phases. */
 export type Definition<Tx> = {
   readonly options: OperationOptions<StandardSchema, Tx>;
-  readonly redirectTo?: ((data: never) => string | undefined) | undefined;
+  readonly redirectTo?: AnswerOptions<never>['redirectTo'] | undefined;
 } & (
   | { readonly handler: (context: HandlerContext<never, Tx>) => Promise<unknown>; readonly phases?: undefined }
   | { readonly phases: PhasesFunction<Tx>; readonly handler?: undefined }
@@ -134,19 +134,6 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
    * The completer goes on with it all the same. Default 15 min.
    */
   attentionAfterMs?: number;
-}
-
-/** What an operation makes of its result besides. */
-export interface AnswerOptions<Result, To extends string = string> {
-  /**
-   * Makes the address that a success leads to, of nothing but the result: a worker may be the one who asks. Asked before the answer is
-   * stored, and stored with it, so that a replay, the status of the key and `useLastSubmission` lead there, too. A server action redirects,
-   * which without JavaScript is post/redirect/get; a route answers as without it. Undefined: nowhere.
-   * A form whose answer was lost follows what begins with `/`, `.` or `http`.
-   * What it throws is reported to `onError`, and undoes nothing. Not asked of a Response, nor of a `redirect()`. With Next's
-   * `typedRoutes` it must be one of the app's routes.
-   */
-  redirectTo?: (data: Result) => Address<To> | undefined;
 }
 
 /** All of them, by name. */

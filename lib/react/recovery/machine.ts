@@ -111,11 +111,10 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
   issued(state, { key }) {
     // A key that was never sent can be replaced freely, such as after signing in.
     if (state.status === 'idle' && !state.attempt) return { ...state, key };
-    return RECOVERY_HANDLERS.arrived(state, { type: 'arrived' }) as typeof state;
+    return arrive(state);
   },
 
-  // After a success, or to sign in first, which did nothing.
-  arrived: (state) => (state.status === 'hasNavigated' ? startCheck(state, 'arrived') : state),
+  arrived: arrive,
 
   edited(state, { isSubmitted }) {
     const { status, by, attempt, recovered, doubt, canSendAgain } = state;
@@ -141,6 +140,11 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
       : state;
   },
 };
+
+/** The redirect was there: after a success, or to sign in first, which did nothing. Ask. */
+function arrive<R>(state: State<R>): State<R> {
+  return state.status === 'hasNavigated' ? startCheck(state, 'arrived') : state;
+}
 
 /** Nobody knows, unless the status route has already said it. */
 function becomeUnknownUnlessFound<R>(state: State<R>, more?: Partial<State<R>>): State<R> {

@@ -59,7 +59,7 @@ export function createSubmission<R>(initial: State<R>, settings: () => Settings<
     },
     async submit(values, element, button) {
       const next = { values, element, button };
-      // It decides behind an earlier submit, and where the lock is of an earlier page. A lock of this one stays.
+      // The recovery decides behind an earlier submit, and where the lock is of an earlier page. A lock of this one stays.
       if (!form.recovery && !form.sent === isLocked(state)) await obtainRecovery(form);
       const verdict = form.recovery?.judge(next);
       const answer = verdict && (await verdict); // what goes out at once locks in the same tick

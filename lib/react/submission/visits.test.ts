@@ -13,7 +13,7 @@ const NEXT = uuidV7(SETTLED_AT + 2000);
 const done: Outcome<string> = { ok: true, data: 'order 1', replayed: true, key: FIRST, nextKey: NEXT };
 const answer = { state: 'succeeded', outcome: done, redirect: '/orders/1', settledAt: new Date(SETTLED_AT) };
 
-/** What storage holds of a key that an earlier page has sent. */
+/** Leaves in storage what it holds of a key that an earlier page has sent. */
 function left(more: Partial<KeyRecord> = {}): void {
   const facts = { version: 1, key: FIRST, intent: 'checkout:1', state: 'executing', submittedAt: Date.now() } as const;
   records.write('checkout:1', { ...facts, entry: 'form', ...more });

@@ -166,7 +166,7 @@ function looksAlike(one: EndpointAnswer, other: EndpointAnswer): void {
 
 type WithOthers = ConformanceTarget & Required<Pick<ConformanceTarget, 'otherHeaders'>>;
 
-/** What is accepted, as the other principal sends it. */
+/** Sends what is accepted, as the other principal. */
 function asOther({ target }: Endpoint<WithOthers>, key: string): Sent {
   return { key, body: (target.bodyOfOther ?? target.body)(), as: target.otherHeaders };
 }
