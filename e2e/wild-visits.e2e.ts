@@ -1,7 +1,7 @@
 import type { Locator, Page } from '@playwright/test';
 import type { Client } from '../shop/db.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
-import { expect, hydrated, test } from './fixtures/test.ts';
+import { expect, holdRequests, hydrated, test } from './fixtures/test.ts';
 import { button, formOf, NONE, ordered, statusIn, untilSent, WILD } from './fixtures/wild.ts';
 
 /** Forms whose page is opened again, and forms that are still there behind their redirect (app/examples/wild). */
@@ -11,7 +11,6 @@ const KITCHEN = `${SHELVES}/kitchen`;
 const MODALS = `${WILD}/modal`;
 const TWO = { orders: 2, stockTaken: 5, keys: 2 };
 const POST = { method: 'POST' };
-const STATUS_ROUTE = '**/api/idempotency/**';
 const ALREADY = 'This was already sent, and it went through.';
 
 test.describe('a page that was saved', () => {
@@ -200,7 +199,7 @@ test('a first visit asks nothing', async ({ page, shop }) => {
 test('B2 a click while the page still asks goes out once, under the key of the page', async ({ page, shop, db }) => {
   await page.goto(KITCHEN);
   await save(page, '2');
-  const letGo = await holdQuestions(page);
+  const letGo = await holdRequests(page, '**/api/idempotency/**');
   const html = await (await page.goto(KITCHEN))?.text();
   await expect(statusIn(kitchen(page))).toHaveAttribute('data-state', 'checking');
   await shop.recount();
@@ -328,20 +327,4 @@ function countQuestions(page: Page): () => number {
     if (request.url().includes('/api/idempotency/')) asked++;
   });
   return () => asked;
-}
-
-/** The status route does not hear what the page asks, until it may. */
-async function holdQuestions(page: Page): Promise<() => Promise<void>> {
-  let release = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  await page.route(STATUS_ROUTE, async (route) => {
-    await held;
-    await route.continue().catch(() => {}); // the page may be gone by then
-  });
-  return async () => {
-    release();
-    await page.unroute(STATUS_ROUTE);
-  };
 }

@@ -5,7 +5,7 @@ import { idempotency } from '../idempotency.ts';
 import { namesOf } from '../session/adoption.ts';
 import { quantity, sellMugs } from './example-forms.ts';
 
-/** What is edited, each on a page of its own. */
+/** Each of them is edited on a page of its own. */
 export const SHELVES = ['kitchen', 'office', 'hall'] as const;
 
 /** The pages that the forms lead to. */

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
-import { PageTitle } from '../../../../components/ui/page-title.tsx';
-import { TextLink } from '../../../../components/ui/text-link.tsx';
+import { WildSection } from '../../../../components/examples/wild/wild-section.tsx';
 
 export const metadata = { title: 'A modal' };
 
@@ -12,17 +11,12 @@ interface Props {
 
 export default function ModalLayout({ children, modal }: Props) {
   return (
-    <>
-      <PageTitle lead="Opened by a link it is a modal over the list, and by its address a page of its own.">
-        A modal
-      </PageTitle>
+    <WildSection
+      title="A modal"
+      lead="Opened by a link it is a modal over the list, and by its address a page of its own."
+    >
       {children}
       {modal}
-      <p className="mt-6">
-        <TextLink href="/examples/wild" prefetch={false}>
-          Forms in the wild
-        </TextLink>
-      </p>
-    </>
+    </WildSection>
   );
 }

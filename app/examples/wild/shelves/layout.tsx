@@ -3,8 +3,7 @@ import type { ReactNode } from 'react';
 import { Example } from '../../../../components/examples/example.tsx';
 import { BareForm } from '../../../../components/examples/wild/bare-form.tsx';
 import { WildForm } from '../../../../components/examples/wild/wild-form.tsx';
-import { PageTitle } from '../../../../components/ui/page-title.tsx';
-import { TextLink } from '../../../../components/ui/text-link.tsx';
+import { WildSection } from '../../../../components/examples/wild/wild-section.tsx';
 import { passingOrder } from '../../../../shop/lab/example-visits.ts';
 import { orderInPassing, saveWithoutKit } from '../actions.ts';
 
@@ -13,10 +12,10 @@ export const metadata = { title: 'Shelves' };
 /** Its form is still there when the page within it gives way to another one. */
 export default async function ShelvesLayout({ children }: { children: ReactNode }) {
   return (
-    <>
-      <PageTitle lead="Pages that are opened again, and a form that stays while they change. Each save leads to the list.">
-        Shelves
-      </PageTitle>
+    <WildSection
+      title="Shelves"
+      lead="Pages that are opened again, and a form that stays while they change. Each save leads to the list."
+    >
       <div className="grid items-start gap-6 md:grid-cols-2">
         {children}
         <Example
@@ -34,11 +33,6 @@ export default async function ShelvesLayout({ children }: { children: ReactNode 
           <BareForm action={saveWithoutKit} />
         </Example>
       </div>
-      <p className="mt-6">
-        <TextLink href="/examples/wild" prefetch={false}>
-          Forms in the wild
-        </TextLink>
-      </p>
-    </>
+    </WildSection>
   );
 }
