@@ -101,7 +101,7 @@ const rows: Row[] = [
       await window.setOffline?.(false);
       // The next attempt gets through by itself. Where all were spent meanwhile, the form leaves it to the person.
       await person.until(async () => {
-        for (const way of ['Check again', 'View the order']) if (await person.sees(way)) await person.press(way);
+        for (const way of ['Check again', 'View the order']) await person.pressIfThere(way);
         expect(await person.path()).toMatch(/^\/orders\//);
       }, 40_000);
       await person.untilOrdered();
@@ -115,11 +115,10 @@ const rows: Row[] = [
       await expect.poll(posts).toBeGreaterThan(1);
       await person.type('City', 'Paris');
       await network.heal();
-      // Between two attempts the edit stops them and the form finds out; during one, that one's answer comes.
+      // Between two attempts the edit stops them and the form finds out; during one, that one's answer leads on.
       await person.until(async () => {
-        const hasArrived = (await person.path()).startsWith('/orders/');
-        expect(hasArrived || (await person.hears())?.words.includes('already')).toBe(true);
-        if (!hasArrived) await person.press('View the order');
+        await person.pressIfThere('View the order');
+        expect(await person.path()).toMatch(/^\/orders\//);
       });
       await person.untilOrdered();
       await person.untilReads(ADA.City);

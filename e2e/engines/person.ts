@@ -52,6 +52,12 @@ export class Person {
     await this.tab.click(await this.find(name), times);
   }
 
+  /** Clicks one that may be there, on a page that may give way to another one. */
+  async pressIfThere(name: string): Promise<void> {
+    const at = await this.tab.evaluate(middleOf, name);
+    if (at) await this.tab.click(at, 1);
+  }
+
   /** Where a button or link is, once it stands still and nothing lies over it. */
   async find(name: string): Promise<Point> {
     const found: Point[] = [];
