@@ -45,3 +45,23 @@ test('somebody else has signed in: what was sent before stays unknown, until a p
   await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
   expectCounted(await shop.gained()).toEqual(ONE);
 });
+
+test('a browser that keeps no cookies is somebody else with each request, and is told of them', async ({
+  page,
+  context,
+  shop,
+}) => {
+  await page.route('**', async (route) => {
+    await context.clearCookies();
+    await route.continue();
+  });
+  await page.goto('/lab');
+  await shop.orderInLab.click();
+  await expect(shop.status).toContainText('allow cookies');
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await expect(page.getByRole('main')).toContainText('because cookies were deleted or are blocked');
+  await page.reload();
+  await expect(page.getByRole('main')).toContainText('If your browser blocks cookies');
+  expectCounted(await shop.gained()).toEqual(NONE);
+});

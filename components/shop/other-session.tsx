@@ -26,6 +26,7 @@ export function CartOfOthers({ cartId }: { cartId: string }) {
       <div className="grid gap-1">
         <p className="text-lg font-medium">This cart belongs to another visit</p>
         <p className="text-muted">If you were signed in when you filled it, sign in to see it.</p>
+        <p className="text-muted">If your browser blocks cookies, allow them for this shop.</p>
       </div>
       <SignIn cartId={cartId} words="Sign in" />
       <TextLink href="/">Choose something in the shop</TextLink>
@@ -53,7 +54,7 @@ export function OtherSession({ cart, cartId, account, isInDoubt, buy }: Props) {
 
 function titleOf(cart: CartView | null, account: string | undefined, isInDoubt: boolean): string {
   if (account !== undefined) return `You are no longer signed in as ${account}`;
-  if (cart) return 'Your visit has ended, for example because cookies were deleted';
+  if (cart) return 'Your visit has ended, for example because cookies were deleted or are blocked';
   return isInDoubt ? 'This order was sent in another visit' : 'Your visit had ended before this was sent';
 }
 

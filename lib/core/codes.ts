@@ -88,7 +88,7 @@ export const ADVICE = {
     status: 400,
     retry: 'never',
     message:
-      'Your session has changed since this page was opened, so nothing was done just now. Sign in as before, then try again.',
+      'Your session has changed since this page was opened, so nothing was done just now. Sign in as before, and allow cookies where your browser blocks them. Then try again.',
     detail: 'The idempotency key was not issued to this caller for this operation, so this request was not executed.',
     telemetry: { level: 'warn' },
   },

@@ -148,6 +148,19 @@ describe('values fit what the schema expects', () => {
     ['an unchecked box', z.boolean(), [], false],
     ['an unchecked box that is optional', z.boolean().optional(), [], false],
     ['an unchecked box whose default is true', z.boolean().default(true), [], false],
+    ...(
+      [
+        ['an unchecked box behind a hidden no', ['0'], false],
+        ['a checked box behind a hidden no', ['0', '1'], true],
+        ['a checked box before a hidden no', ['true', 'false'], true],
+        ['a box whose hidden field is no answer', ['', 'on'], ['', 'on']],
+      ] as const
+    ).map(([name, sent, value]): [string, z.ZodType, Field[], unknown] => [
+      name,
+      z.boolean(),
+      sent.map((one) => ['v', one]),
+      value,
+    ]),
     ['a box of another value', z.boolean(), [['v', 'maybe']], 'maybe'],
     ['a box whose value every object has', z.boolean(), [['v', '__proto__']], '__proto__'],
     [

@@ -60,8 +60,12 @@ class FormReader {
     const rows = isList && indexedRows(node);
     if (rows) return this.#readList(node, rows, shape ?? {}, depth);
     if (children.size > 0) return this.#readObject(node, shape, depth);
-    if (node.isList || values.length > 1) return values;
-    return coerce(values[0] as FormDataEntryValue, shape);
+    if (node.isList) return values;
+    const read = values.map((value) => coerce(value, shape));
+    if (read.length === 1) return read[0];
+    // Beside a box may stand a hidden field of its name, which says no where the box is not checked.
+    const isBox = type === 'boolean' && read.every((one) => typeof one === 'boolean');
+    return isBox ? read.includes(true) : values;
   }
 
   #readObject(node: FormNode, shape: JsonSchema = {}, depth: number): Record<string, unknown> {
