@@ -60,19 +60,7 @@ export interface ErrorContext {
    * completer or the answer of a callback has come upon a ConfigurationError; a key that is not settled can go on once that is
    * mended. The others: what was answered stands.
    */
-  during:
-    | 'checks'
-    | 'claim'
-    | 'handler'
-    | 'answer'
-    | 'phases'
-    | 'database'
-    | 'setup'
-    | 'replay'
-    | 'afterCommit'
-    | 'onSettled'
-    | 'redirectTo'
-    | 'respond';
+  during: keyof typeof FATES;
   /** The unique constraint of yours that was violated, where the caller is told `already_exists`. */
   constraint?: string | undefined;
   /** Names this one refusal, for the log and for support. */
@@ -118,7 +106,7 @@ function logEntry(log: Log, error: unknown, { operation, key, during, constraint
 /** An error's name, and its code as databases and networks give one: `P2002`, `40001`, `ECONNREFUSED`. Nothing that a person has entered. */
 const SHORT = /^(?!\d{6})\w{1,60}$/;
 
-const FATES: Record<ErrorContext['during'], string> = {
+const FATES = {
   checks: 'a check before the claim threw; the handler did not run',
   claim: 'the key could not be claimed; the handler did not run',
   handler: 'the handler threw; everything was rolled back and the key can be used again',
