@@ -104,7 +104,7 @@ function responseOf(incoming: http.IncomingMessage): Response {
 }
 
 /** IANA's special-purpose registry: what no stranger's server can have. */
-const SPECIAL_IPV4 = [
+const SPECIAL = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -119,20 +119,15 @@ const SPECIAL_IPV4 = [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-] as const;
-
-/** Within 2000::/3, the only part of IPv6 that is given to networks; the rest is not public at all. */
-const SPECIAL_IPV6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
   ['3fff::', 20],
 ] as const;
 
-const special4 = new BlockList();
-for (const [net, prefix] of SPECIAL_IPV4) special4.addSubnet(net, prefix, 'ipv4');
-const special6 = new BlockList();
-for (const [net, prefix] of SPECIAL_IPV6) special6.addSubnet(net, prefix, 'ipv6');
+const special = new BlockList();
+for (const [net, prefix] of SPECIAL) special.addSubnet(net, prefix, isIPv4(net) ? 'ipv4' : 'ipv6');
+/** The only part of IPv6 that is given to networks; the rest is not public at all. */
 const global6 = new BlockList();
 global6.addSubnet('2000::', 3, 'ipv6');
 
@@ -143,6 +138,6 @@ global6.addSubnet('2000::', 3, 'ipv6');
  * Source: https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry
  */
 export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return !special4.check(address, 'ipv4');
-  return global6.check(address, 'ipv6') && !special6.check(address, 'ipv6');
+  if (isIPv4(address)) return !special.check(address, 'ipv4');
+  return global6.check(address, 'ipv6') && !special.check(address, 'ipv6');
 }

@@ -2,14 +2,9 @@ import { hash } from 'node:crypto';
 import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { canonicalText } from '../core/canonical.ts';
 import { copyOf, jsonText } from '../core/data.ts';
-import {
-  assertSetUp,
-  ConfigurationError,
-  IdempotencyError,
-  MAX_RESULT_BYTES,
-  ResultTooLargeError,
-} from '../core/errors.ts';
+import { assertSetUp, IdempotencyError, MAX_RESULT_BYTES, ResultTooLargeError } from '../core/errors.ts';
 import { type Duration, returned } from '../core/options.ts';
+import { assertStorableName } from '../core/scope.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/metrics.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
@@ -137,8 +132,8 @@ async function receive<Tx, R>(
   const settings = Object.hasOwn(context.sources, source) ? context.sources[source] : undefined;
   const run = given ?? (settings?.handle as Effect<Tx, R> | undefined);
   assertSetUp(run, `Nothing says what events of ${source} do.`, { expected: 'a handle, or a second argument' });
-  assertName(source, 100);
-  assertName(eventId, 255);
+  assertStorableName(source, 100, 'A received event needs a source.');
+  assertStorableName(eventId, 255, 'A received event needs an id.');
   const compared = settings?.compare ? returned(`compare of ${source}`, settings.compare(payload as never)) : payload;
   // Of what must be the same in every delivery, whatever the order of its fields.
   const payloadHash = new Uint8Array(hash('sha256', await canonicalText(compared), 'buffer'));
@@ -253,15 +248,6 @@ async function keepable(payload: unknown): Promise<string | null> {
   } catch {
     return null;
   }
-}
-
-/** @throws ConfigurationError for what a column does not hold */
-function assertName(name: unknown, limit: number): void {
-  if (typeof name === 'string' && /^[^\0]+$/su.test(name) && [...name].length <= limit && name.isWellFormed()) return;
-  throw new ConfigurationError('A received event needs a source and an id.', {
-    existing: typeof name === 'string' ? `a string of ${name.length} characters` : typeof name,
-    expected: `1 to ${limit} characters`,
-  });
 }
 
 /**

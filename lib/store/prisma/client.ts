@@ -90,20 +90,11 @@ export function scopeOf(db: object): { txId?: unknown } | undefined {
 }
 
 /** The queries that change nothing. What has another name may: raw SQL, and what an extension has made. */
-const READS = new Set<unknown>([
-  'findUnique',
-  'findUniqueOrThrow',
-  'findFirst',
-  'findFirstOrThrow',
-  'findMany',
-  'count',
-  'aggregate',
-  'groupBy',
-]);
+const READ = /^(find(Unique|First)(OrThrow)?|findMany|count|aggregate|groupBy)$/;
 
 /** @param method of a model, as Prisma names it */
 export function isRead(method: unknown): boolean {
-  return READS.has(method);
+  return READ.test(String(method));
 }
 
 /** The setting of a transaction that runs a naturally idempotent operation again. */
