@@ -67,7 +67,8 @@ async function canonicalForm(form: FormData, volatile: readonly string[]): Promi
   for (const [name, value] of form) {
     if (isInternalField(name) || volatile.includes(name)) continue;
     const values = byName.get(name) ?? [];
-    values.push(typeof value === 'string' ? normalizeText(value) : await describeFile(value));
+    // A native submit sends CRLF, a hydrated one LF, for the same text in the same field.
+    values.push(typeof value === 'string' ? value.replaceAll(/\r\n?/g, '\n') : await describeFile(value));
     byName.set(name, values);
   }
   const fields = [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -80,11 +81,6 @@ type Members = [name: string, Json][];
 function textsOf(all: Members, isLasting: (name: string) => boolean, write: (some: Members) => string): CanonicalTexts {
   const lasting = all.filter(([name]) => isLasting(name));
   return lasting.length === all.length ? [write(all)] : [write(lasting), write(all)];
-}
-
-/** A native submit sends CRLF, a hydrated one LF, for the same text in the same field. */
-function normalizeText(value: string): string {
-  return value.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
 }
 
 async function describeFile(file: Blob): Promise<{ [name: string]: Json }> {

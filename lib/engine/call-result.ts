@@ -1,5 +1,5 @@
 import type { CanonicalTexts } from '../core/canonical.ts';
-import { CodedError, ResultUnreadableError } from '../core/errors.ts';
+import { CodedError, ResultUnreadableError, tryOr } from '../core/errors.ts';
 import { countsMethod, type Fingerprint, matchFingerprint } from '../core/fingerprint.ts';
 import { upcastData } from '../core/older-data.ts';
 import { returned } from '../core/options.ts';
@@ -139,11 +139,7 @@ export function holdsThing(row: Pick<KeyRow, 'state' | 'result'>): boolean {
 
 /** The stored answer of a key, or undefined where there is none that can be read. */
 function readAnswer(result: string | null): Answer | undefined {
-  try {
-    return decodeAnswer(result);
-  } catch {
-    return undefined;
-  }
+  return tryOr(() => decodeAnswer(result), undefined);
 }
 
 /**

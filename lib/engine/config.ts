@@ -191,14 +191,11 @@ export interface SetUp {
   /** How long a row is kept, in milliseconds. */
   retentionMs: number;
   /** The secrets in their order: public ids, which tell nothing of them, and why one can be guessed. */
-  secrets: readonly { id: string; weakness?: string }[];
+  secrets: readonly { id: string; weakness?: string | undefined }[];
 }
 
 export function setUpOf({ windowMs, retentionMs, secrets }: Config): SetUp {
-  const seen = secrets.all.map(({ id, value }) => {
-    const weakness = weaknessOf(value, LEAST_TO_SIGN);
-    return weakness === undefined ? { id } : { id, weakness };
-  });
+  const seen = secrets.all.map(({ id, value }) => ({ id, weakness: weaknessOf(value, LEAST_TO_SIGN) }));
   return { windowMs, retentionMs, secrets: seen };
 }
 

@@ -11,7 +11,7 @@ export function reviveDecimalsAs(make: typeof makeDecimal): void {
   makeDecimal = make;
 }
 
-const REDUCERS = { View: ownBytes, Decimal: digitsOf };
+const REDUCERS = { View: ownBytes, Decimal: (value: unknown) => isDecimal(value) && value.valueOf() };
 const REVIVERS = { View: (bytes: unknown) => bytes, Decimal: (digits: string) => makeDecimal(digits) };
 
 /**
@@ -45,10 +45,6 @@ function shapeOf(value: object): ReturnType<typeof devalue.defaultStringifyOpera
 /** Reads what `stringifyValue` has written. Throws for any other text. */
 export function parseValue(text: string): unknown {
   return devalue.parse(text, REVIVERS);
-}
-
-function digitsOf(value: unknown): string | false {
-  return isDecimal(value) && value.valueOf();
 }
 
 /** A view of a part of a larger buffer is stored as a copy of its own: the rest may be anybody's. */

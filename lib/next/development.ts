@@ -12,10 +12,6 @@ function complain(words: string): void {
   said.add(words);
 }
 
-function isDevelopment(): boolean {
-  return process.env.NODE_ENV === 'development';
-}
-
 /**
  * Tells a developer that a form has no key: on the console, and as an error on the page where React would drop the refusal,
  * as it does with the return value of a bare `<form action>`. The words for the page, if there is something to say.
@@ -27,7 +23,7 @@ export function complainOfKeylessForm(
   { key, payload }: ExecuteRequest,
   isBare: boolean,
 ): string | undefined {
-  if (!isDevelopment() || key !== undefined || !(payload instanceof FormData)) return undefined;
+  if (process.env.NODE_ENV !== 'development' || key !== undefined || !(payload instanceof FormData)) return undefined;
   const words = `A form of ${operation} was sent without its key, so nothing was done. Make it an <IdempotentForm> of oncekit/next, or put <IdempotencyKeyField> into it, with initialKey={await issueKey(${operation})}.`;
   if (isBare) throw new ConfigurationError(words, { existing: 'no field idempotency_key', expected: 'a key' });
   complain(words);
@@ -40,7 +36,7 @@ export function complainOfKeylessForm(
  * what else they have found, for this console.
  */
 export function refuseOtherOperation(operation: string, { payload }: ExecuteRequest): Refusal | undefined {
-  if (!isDevelopment() || !(payload instanceof FormData)) return undefined;
+  if (process.env.NODE_ENV !== 'development' || !(payload instanceof FormData)) return undefined;
   for (const words of payload.getAll(COMPLAINT_FIELD)) complain(String(words));
   const named = payload.get(OPERATION_FIELD);
   if (named === null || named === operation) return undefined;

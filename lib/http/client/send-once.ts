@@ -42,7 +42,9 @@ export async function sendOnce({ send, readBody, timeoutMs, signal, clock }: Att
   try {
     const response = await untilAborted(either, async () => {
       const answer = await send(either);
-      if (readBody && !isEventStream(answer)) await readAhead(answer.clone());
+      // A stream of events may never end.
+      const isEndless = answer.headers.get('content-type')?.startsWith('text/event-stream');
+      if (readBody && !isEndless) await readAhead(answer.clone());
       return answer;
     });
     return { type: 'answered', response };
@@ -72,11 +74,6 @@ async function readAhead({ body }: Response): Promise<void> {
     left -= value.byteLength + CHUNK_BYTES;
   }
   reader?.cancel().catch(() => {}); // not awaited: that would be until the caller has cancelled, too
-}
-
-/** It may never end. */
-function isEventStream(response: Response): boolean {
-  return response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
 }
 
 /** fetch rejects with a TypeError; a body that breaks off with one, a DOMException or a system error with a code. */
