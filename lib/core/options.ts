@@ -10,7 +10,7 @@ export type OptionNames<Options> = Readonly<Record<keyof Options & string, true>
  * @param call the function that was given them, as it is written: `createIdempotency`
  * @throws ConfigurationError which names the nearest option that there is
  */
-export function assertKnownOptions(call: string, given: object, known: OptionNames<never>): void {
+export function assertKnownOptions(call: string, given: object, known: object): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return;
   const names = Object.keys(known);

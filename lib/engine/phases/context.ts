@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../core/errors.ts';
 import type { Indeterminate } from '../../core/foreign.ts';
 import type { Upcasts } from '../../core/older-data.ts';
-import { assertKnownOptions, type OptionNames } from '../../core/options.ts';
+import { assertKnownOptions } from '../../core/options.ts';
 import type { Defer, Fail, HandlerContext } from '../handler.ts';
 
 /** The version of a result that a step stores. An unfinished key of an older deploy has older ones. */
@@ -132,22 +132,32 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
   upcasts?: Readonly<Record<number, { arguments?: (older: never) => unknown; result?: (older: never) => unknown }>>;
 }
 
-const OPTIONS: OptionNames<ForeignCall<never, never>> = {
-  arguments: true,
-  send: true,
-  lookup: true,
-  fromReference: true,
-  indeterminate: true,
-  judge: true,
-  providerKeyTtlMs: true,
-  settleMs: true,
-  timeoutMs: true,
-  maxTries: true,
-  compensates: true,
-  needsCompensation: true,
-  dependency: true,
-  version: true,
-  upcasts: true,
+/** What an option must be, and in which words that is expected. */
+type Check = readonly [isGood: (value: never) => boolean, expected: string];
+
+const isFunctionOrNone = (it: unknown) => it === undefined || typeof it === 'function';
+const ANYTHING: Check = [() => true, 'anything'];
+const FUNCTION_OR_NONE: Check = [isFunctionOrNone, 'a function'];
+const NAME_OR_NONE: Check = [(it: unknown) => it === undefined || (typeof it === 'string' && it !== ''), 'a name'];
+const COUNT: Check = [(it = 1) => Number.isInteger(it) && it >= 1, 'a whole number, 1 or more'];
+
+/** All options of a foreign call. `arguments`, `upcasts` and `providerKeyTtlMs` are judged by more than their value. */
+const OPTIONS: Readonly<Record<keyof ForeignCall<never, never>, Check>> = {
+  arguments: ANYTHING,
+  send: [(it: unknown) => typeof it === 'function', 'a function'],
+  lookup: FUNCTION_OR_NONE,
+  fromReference: FUNCTION_OR_NONE,
+  indeterminate: [(it) => ['retry', 'lookup', 'unknown'].includes(it), "'retry', 'lookup' or 'unknown'"],
+  judge: FUNCTION_OR_NONE,
+  providerKeyTtlMs: ANYTHING,
+  settleMs: [(it = 0) => it >= 0, 'milliseconds, 0 or more'],
+  timeoutMs: [(it = 1) => it > 0, 'milliseconds, more than 0'],
+  maxTries: COUNT,
+  compensates: NAME_OR_NONE,
+  needsCompensation: [(it) => ['undefined', 'boolean', 'function'].includes(typeof it), 'true, false or a function'],
+  dependency: NAME_OR_NONE,
+  version: COUNT,
+  upcasts: ANYTHING,
 };
 
 /** The version of a call's stored arguments, or of its stored result. */
@@ -166,27 +176,16 @@ export function versionOfPart<A, R>(
  */
 export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, retentionMs: number): void {
   assertKnownOptions(`The foreign call ${name}`, call, OPTIONS);
-  const { indeterminate, providerKeyTtlMs = 0, settleMs = 0, timeoutMs = 1, maxTries = 1 } = call;
-  const { version = 1, upcasts } = call;
+  const { providerKeyTtlMs = 0, upcasts } = call;
   const assert = (option: keyof ForeignCall<A, R>, isGood: boolean, expected: string) => {
     if (isGood) return;
     const existing = typeof call[option] === 'function' ? 'a function' : call[option];
     throw new ConfigurationError(`\`${option}\` of the foreign call ${name} cannot be used.`, { existing, expected });
   };
-  for (const option of ['send', 'lookup', 'fromReference', 'judge'] as const) {
-    const isGood = typeof call[option] === 'function' || (option !== 'send' && call[option] === undefined);
-    assert(option, isGood, 'a function');
+  for (const option of Object.keys(OPTIONS) as (keyof typeof OPTIONS)[]) {
+    const [isGood, expected] = OPTIONS[option];
+    assert(option, isGood(call[option] as never), expected);
   }
-  assert('indeterminate', ['retry', 'lookup', 'unknown'].includes(indeterminate), "'retry', 'lookup' or 'unknown'");
-  for (const option of ['dependency', 'compensates'] as const) {
-    assert(option, call[option] === undefined || (typeof call[option] === 'string' && call[option] !== ''), 'a name');
-  }
-  const isKnown = ['undefined', 'boolean', 'function'].includes(typeof call.needsCompensation);
-  assert('needsCompensation', isKnown, 'true, false or a function');
-  assert('settleMs', settleMs >= 0, 'milliseconds, 0 or more');
-  assert('timeoutMs', timeoutMs > 0, 'milliseconds, more than 0');
-  assert('maxTries', Number.isInteger(maxTries) && maxTries >= 1, 'a whole number, 1 or more');
-  assert('version', Number.isInteger(version) && version >= 1, 'a whole number, 1 or more');
   for (const [from, lead] of Object.entries(upcasts ?? {})) {
     const isGood = typeof lead === 'object' && lead !== null && [lead.arguments, lead.result].every(isFunctionOrNone);
     assert('upcasts', isGood, 'by version: { arguments, result }, functions or left out');
@@ -194,8 +193,4 @@ export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, r
   }
   const isRetained = providerKeyTtlMs >= 0 && providerKeyTtlMs <= retentionMs;
   assert('providerKeyTtlMs', isRetained, `milliseconds, 0 to ${retentionMs} (phasesRetention)`);
-}
-
-function isFunctionOrNone(value: unknown): boolean {
-  return value === undefined || typeof value === 'function';
 }
