@@ -5,7 +5,9 @@ import { type Idempotency, idempotencyOn } from './engine/idempotency.ts';
 import { reviveDecimalsAs } from './engine/stored-value.ts';
 import { outside } from './store/prisma/async-context.ts';
 import type { PrismaClientLike, TransactionOf } from './store/prisma/client.ts';
-import { prismaLostKeys, prismaStore } from './store/prisma/store.ts';
+import { Db } from './store/prisma/db.ts';
+import { lostKeysOn } from './store/prisma/keys/lost-keys.ts';
+import { prismaStore } from './store/prisma/store.ts';
 import { TableNames, type Tables } from './store/prisma/tables.ts';
 
 const OF_A_CLIENT: OptionNames<{ prisma: 1; tables: 1; transaction: 1 }> = {
@@ -42,7 +44,7 @@ export function createIdempotency<Client extends PrismaClientLike>(
   // As the user's generated client makes them: it takes its class from the same module.
   reviveDecimalsAs((digits) => new Decimal(digits));
   const on = { tables, transaction };
-  const idempotency = idempotencyOn(prismaStore(prisma, on), heardOutside(options), prismaLostKeys(prisma, on));
+  const idempotency = idempotencyOn(prismaStore(prisma, on), heardOutside(options), lostKeysOn(new Db(prisma, on)));
   return { ...idempotency, schemaName: () => new TableNames(prisma, tables).schema };
 }
 

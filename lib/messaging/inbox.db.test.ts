@@ -5,7 +5,8 @@ import { createClient } from '../../shop/db.ts';
 import { ConfigurationError } from '../index.ts';
 import { effect, effects, freshKey, type Tx } from '../integration/kit.fixture.ts';
 import type { FailedEvent } from '../store/messages.ts';
-import { prismaInbox } from '../store/prisma/messages/store.ts';
+import { Db } from '../store/prisma/db.ts';
+import { inboxOn as inboxStoreOn } from '../store/prisma/messages/store.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { makeInbox } from './inbox.ts';
 import { gate, watchOf } from './messaging.fixture.ts';
@@ -31,6 +32,8 @@ afterAll(async () => {
 });
 
 type Client = TestDatabase['client'];
+
+const storeOf = () => inboxStoreOn<Tx>(new Db(client, { part: 'messaging' }));
 
 /** An inbox as one process has it. */
 function inboxOn(on: Client, options: Partial<InboxOptions<Client>> = {}) {
@@ -446,7 +449,7 @@ describe('M3 failures', () => {
     const inbox = inboxOn(client, settings);
     await inbox.receiveOnce(event('unwritten'));
     const failed = () => Promise.reject(new StoreUnavailableError('away'));
-    const forgetful = makeInbox({ ...prismaInbox<Tx>(client), recordFailure: failed }, settings);
+    const forgetful = makeInbox({ ...storeOf(), recordFailure: failed }, settings);
     for (let times = 0; times < 3; times++) {
       await timePasses();
       await expect(forgetful.retryDue()).rejects.toThrow('away');
@@ -492,7 +495,7 @@ describe('M3 failures', () => {
   test('a worker that was overtaken counts nothing of what another one has taken since', async () => {
     const fails = () => Promise.reject(new Error('no'));
     await inboxOn(client).receiveOnce(event('overtaken'), fails);
-    const store = prismaInbox<Tx>(client);
+    const store = storeOf();
     const takes: (FailedEvent | undefined)[] = [];
     for (let times = 0; times < 2; times++) {
       await timePasses();

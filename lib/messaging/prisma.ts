@@ -1,6 +1,7 @@
 import type { Enqueued } from '../store/messages.ts';
 import type { PrismaClientLike, RawQueries, TransactionOf } from '../store/prisma/client.ts';
-import { prismaInbox, prismaOutbox } from '../store/prisma/messages/store.ts';
+import { Db } from '../store/prisma/db.ts';
+import { inboxOn, outboxOn } from '../store/prisma/messages/store.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import type { EventToSend, Origin } from './event.ts';
 import { type Inbox, makeInbox } from './inbox.ts';
@@ -34,7 +35,7 @@ export interface Outbox extends OutboxOperations {
 /** Sets the outbox up: once per app, in a module that both the app and its worker import. */
 export function createOutbox(options: OutboxOptions): Outbox {
   const { prisma, tables, ...settings } = options;
-  return makeOutbox(prismaOutbox(prisma, tables), settings);
+  return makeOutbox(outboxOn(new Db(prisma, { tables, part: 'messaging' })), settings);
 }
 
 /** The sources of events, and how long events are remembered and tried. */
@@ -49,5 +50,5 @@ export function createInbox<Client extends PrismaClientLike>(
   options: InboxOptions<Client>,
 ): Inbox<TransactionOf<Client>> {
   const { prisma, tables, ...settings } = options;
-  return makeInbox(prismaInbox(prisma, tables), settings);
+  return makeInbox(inboxOn(new Db(prisma, { tables, part: 'messaging' })), settings);
 }

@@ -5,7 +5,9 @@ import { createClient } from '../../../shop/db.ts';
 import type { Harness } from '../contract-harness.fixture.ts';
 import type { Store } from '../store.ts';
 import type { TransactionOf } from './client.ts';
-import { prismaLostKeys, prismaStore } from './store.ts';
+import { Db } from './db.ts';
+import { lostKeysOn } from './keys/lost-keys.ts';
+import { prismaStore } from './store.ts';
 import type { Tables } from './tables.ts';
 
 export type Tx = TransactionOf<TestDatabase['client']>;
@@ -31,7 +33,7 @@ export async function prismaHarness(
   await watch.connect();
   return {
     store: storeOf(database.client, tables),
-    lostKeys: prismaLostKeys(database.client, { tables }),
+    lostKeys: lostKeysOn(new Db(database.client, { tables })),
     rival: storeOf(other, tables),
     write: async (tx, marker) =>
       void (await tx.auditRecord.create({ data: { action: marker, tenant: 't', principal: 'p' } })),

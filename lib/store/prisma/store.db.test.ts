@@ -8,9 +8,10 @@ import { claimOf, DONE, gate, HOW } from '../contract-harness.fixture.ts';
 import type { Claim } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { type RawQueries, sendStatement } from './client.ts';
+import { Db } from './db.ts';
 import { claimStatements } from './keys/claim.ts';
 import { keyValues } from './keys/read.ts';
-import { prismaInbox, prismaOutbox } from './messages/store.ts';
+import { inboxOn, outboxOn } from './messages/store.ts';
 import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';
 import { prismaStore } from './store.ts';
 
@@ -44,7 +45,8 @@ describe('the Prisma store', () => {
       INSERT INTO message_events (at, box, peer, actor, type)
       SELECT now() - age * interval '1 h', box, 'bank', 'eve', 'requeued'
         FROM unnest('{8759, 8761}'::int[]) AS age, unnest('{inbox,outbox}'::text[]) AS box`;
-    const [store, outbox, inbox] = [prismaStore(client), prismaOutbox(client), prismaInbox(client)];
+    const [store, messages] = [prismaStore(client), new Db(client, { part: 'messaging' })];
+    const [outbox, inbox] = [outboxOn(messages), inboxOn(messages)];
     const reaped = await Promise.all([1, 2].map(() => store.reapAudit(720 * 3_600_000, 10)));
     expect(reaped.reduce((sum, count) => sum + count)).toBe(2);
     expect([await outbox.reapRecords(10), await inbox.reapRecords(10)]).toEqual([1, 1]);

@@ -1,5 +1,4 @@
 import { renewalIntervalMs } from '../../core/lease.ts';
-import type { LostKeys } from '../lost-keys.ts';
 import type { Store } from '../store.ts';
 import type { PrismaClientLike, TransactionOf } from './client.ts';
 import { type AskOptions, askingBy, Db, type DbOptions } from './db.ts';
@@ -10,7 +9,6 @@ import { findRevision, recordEvidence, recordLateAnswer, recordVerdict } from '.
 import { fence, probe } from './keys/fence.ts';
 import { leaseQuestions, renew } from './keys/lease.ts';
 import { type CountCache, countOpen, listQuestions, overview } from './keys/list.ts';
-import { lostKeysOn } from './keys/lost-keys.ts';
 import { actQuestions, erasePrincipal, reapAudit } from './keys/operate.ts';
 import { find, findObstacle, readQuestions, thingOf } from './keys/read.ts';
 import { type Reaped, reapKeys } from './keys/reap.ts';
@@ -31,14 +29,6 @@ export function prismaStore<Client extends PrismaClientLike>(
   options?: Omit<DbOptions, 'part'>,
 ): Store<TransactionOf<Client>> {
   return storeOn(new Db(client, options), { reaped: {}, counted: {} });
-}
-
-/** What enters lost keys, beside that store. */
-export function prismaLostKeys<Client extends PrismaClientLike>(
-  client: Client,
-  options?: Omit<DbOptions, 'part'>,
-): LostKeys<TransactionOf<Client>> {
-  return lostKeysOn(new Db(client, options));
 }
 
 const BATCH: AskOptions = { withinMs: BATCH_MS };

@@ -3,9 +3,10 @@ import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../../scripts/testing/test-database.ts';
 import { watchOf } from '../../../integration/kit.fixture.ts';
 import type { LostKey } from '../../lost-keys.ts';
+import { Db } from '../db.ts';
 import { storeOf } from '../prisma-harness.fixture.ts';
-import { prismaLostKeys } from '../store.ts';
 import { ticketOf } from './claim.ts';
+import { lostKeysOn } from './lost-keys.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -41,7 +42,7 @@ const counts = async (key: string) => {
 
 test('a key is entered with its steps and its record, due at once, and what is there wins', async () => {
   const store = storeOf(database.client);
-  const lostKeys = prismaLostKeys(database.client);
+  const lostKeys = lostKeysOn(new Db(database.client));
   const steps = [{ kind: 'capture', name: 'id', position: 1, result: '1' } as const, { ...call, result: null }];
   expect(await lostKeys.enterLost(lost('a', { input, steps }), by)).toBe('entered');
   expectCounted(await counts('a')).toEqual([1, 2, 1]);
@@ -60,7 +61,7 @@ test('a key is entered with its steps and its record, due at once, and what is t
 
 test('an answer is entered as settled', async () => {
   const store = storeOf(database.client);
-  const lostKeys = prismaLostKeys(database.client);
+  const lostKeys = lostKeysOn(new Db(database.client));
   expect(await lostKeys.enterLost(lost('b'), by)).toBe('entered');
   expect(await store.find({ ...scope, key: 'b' })).toMatchObject({
     state: 'succeeded',
@@ -71,7 +72,7 @@ test('an answer is entered as settled', async () => {
 });
 
 test('a key that somebody executes at this moment is left to them', async () => {
-  const lostKeys = prismaLostKeys(database.client);
+  const lostKeys = lostKeysOn(new Db(database.client));
   const other = await watchOf(database.url);
   await other.query('BEGIN');
   await other.query('SELECT pg_advisory_xact_lock($1)', [ticketOf(lost('c'))]);
@@ -87,7 +88,7 @@ test.each([
   ['a key that would be gone on with is not entered', { input, steps: [{ ...call, result: null }] }, 'held'],
 ] as const)('where another key commits its thing beside the entry, %s', async (_, is, toldAgain) => {
   const store = storeOf(database.client);
-  const lostKeys = prismaLostKeys(database.client);
+  const lostKeys = lostKeysOn(new Db(database.client));
   const other = await watchOf(database.url);
   const thing = `cart of ${toldAgain}`;
   const [holder, late] = [lost(`holder-${toldAgain}`), { ...lost(`late-${toldAgain}`, is), thing }];
@@ -120,7 +121,7 @@ test('tables of version 3 hold no things, and take the keys of those that name n
   onTestFinished(drop);
   // Those of later versions look at it.
   await client.$executeRawUnsafe('ALTER TABLE idempotency_keys DISABLE TRIGGER USER, DROP COLUMN thing CASCADE');
-  const lostKeys = prismaLostKeys(client);
+  const lostKeys = lostKeysOn(new Db(client));
   expect(await lostKeys.enterLost(lost('v3'), by)).toBe('entered');
   expect(await lostKeys.enterLost(lost('v3 open', { input, steps: [{ ...call, result: null }] }), by)).toBe('entered');
   await expect(lostKeys.enterLost({ ...lost('v3 thing'), thing: 'cart' }, by)).rejects.toThrow();

@@ -1,8 +1,7 @@
 import type { InboxStore, OutboxStore } from '../../messages.ts';
 import { outside } from '../async-context.ts';
-import { assertTransaction, type PrismaClientLike, type RawQueries, type TransactionOf } from '../client.ts';
-import { type AskOptions, askingBy, Db } from '../db.ts';
-import type { Tables } from '../tables.ts';
+import { assertTransaction, type RawQueries } from '../client.ts';
+import { type AskOptions, askingBy, type Db } from '../db.ts';
 import { BATCH_MS } from '../timeouts.ts';
 import { deliveryQuestions } from './delivery.ts';
 import { receive, receptionQuestions } from './inbox.ts';
@@ -13,23 +12,7 @@ import { receivedReapQuestions, sentReapQuestions } from './reap.ts';
 
 const BATCH: AskOptions = { withinMs: BATCH_MS };
 
-/**
- * The outbox's part of the port, on the user's own Prisma client.
- *
- * @throws ConfigurationError for tables whose names cannot be used
- */
-export function prismaOutbox(client: PrismaClientLike, tables?: Tables): OutboxStore<RawQueries> {
-  return outboxOn(new Db(client, { tables, part: 'messaging' }));
-}
-
-/** The inbox's part of the port, as the outbox's. */
-export function prismaInbox<Client extends PrismaClientLike>(
-  client: Client,
-  tables?: Tables,
-): InboxStore<TransactionOf<Client>> {
-  return inboxOn(new Db(client, { tables, part: 'messaging' }));
-}
-
+/** The outbox's part of the port. */
 export function outboxOn(db: Db): OutboxStore<RawQueries> {
   const asking = askingBy(db);
   return {
@@ -42,6 +25,7 @@ export function outboxOn(db: Db): OutboxStore<RawQueries> {
   };
 }
 
+/** The inbox's part of the port. */
 export function inboxOn<Tx>(db: Db): InboxStore<Tx> {
   const asking = askingBy(db);
   return {
