@@ -32,6 +32,11 @@ export class EventError extends IdempotencyError {
   override readonly name = 'EventError';
 }
 
+/** @throws EventError unless it can be sent so */
+function assertFit(isFit: boolean, message: string, facts: ConstructorParameters<typeof EventError>[1]): asserts isFit {
+  if (!isFit) throw new EventError(message, facts);
+}
+
 const MAX_HEADERS_BYTES = 8192;
 /** `traceparent` has 55 bytes, `tracestate` at most 512 that anybody must pass on. */
 const MAX_TRACE_BYTES = 2048;
@@ -57,15 +62,12 @@ export function newEvent(
   from: Origin | undefined,
   { namespace, now, trace, ...how }: HowToSend,
 ): NewEvent {
-  if (!TYPE.test(type)) {
-    throw new EventError('An event needs a type.', { existing: type, expected: 'up to 100 of A-Z a-z 0-9 . _ -' });
-  }
-  if (typeof aggregate !== 'string' || !/^[^\0]{1,255}$/su.test(aggregate) || !aggregate.isWellFormed()) {
-    throw new EventError('An event needs an aggregate: the thing whose events keep their order.', {
-      existing: typeof aggregate === 'string' ? `a string of ${aggregate.length} characters` : typeof aggregate,
-      expected: '1 to 255 characters',
-    });
-  }
+  assertFit(TYPE.test(type), 'An event needs a type.', { existing: type, expected: 'up to 100 of A-Z a-z 0-9 . _ -' });
+  const isName = typeof aggregate === 'string' && /^[^\0]{1,255}$/su.test(aggregate) && aggregate.isWellFormed();
+  assertFit(isName, 'An event needs an aggregate: the thing whose events keep their order.', {
+    existing: typeof aggregate === 'string' ? `a string of ${aggregate.length} characters` : typeof aggregate,
+    expected: '1 to 255 characters',
+  });
   // Without an intent the event is its own: the key is as stable as its id.
   const random = uuidV7(now);
   const origin = from ?? { scope: { tenant: '', principal: '', operation: 'outbox' }, key: random };
@@ -91,18 +93,14 @@ function jsonOf(payload: unknown): string {
   } catch (error) {
     cause = error;
   }
-  if (json === undefined) {
-    const existing = cause instanceof Error ? cause.message : typeof payload;
-    const facts = { existing, expected: 'JSON, and nothing that refers to itself', cause };
-    throw new EventError('The payload of an event must be JSON.', facts);
-  }
+  const existing = cause instanceof Error ? cause.message : typeof payload;
+  const facts = { existing, expected: 'JSON, and nothing that refers to itself', cause };
+  assertFit(json !== undefined, 'The payload of an event must be JSON.', facts);
   const bytes = Buffer.byteLength(json);
-  if (bytes > MAX_RESULT_BYTES) {
-    throw new EventError('The payload of an event is too large. Send a reference to it.', {
-      existing: `${bytes} bytes`,
-      expected: `at most ${MAX_RESULT_BYTES} bytes of JSON`,
-    });
-  }
+  assertFit(bytes <= MAX_RESULT_BYTES, 'The payload of an event is too large. Send a reference to it.', {
+    existing: `${bytes} bytes`,
+    expected: `at most ${MAX_RESULT_BYTES} bytes of JSON`,
+  });
   return json;
 }
 
@@ -123,19 +121,15 @@ function canBeSent(name: string, value: unknown): boolean {
 function checkedHeaders(headers: Record<string, string>): Record<string, string> {
   let bytes = 0;
   for (const [name, value] of Object.entries(headers)) {
-    if (!canBeSent(name, value)) {
-      throw new EventError(`The header ${JSON.stringify(name)} of an event cannot be sent.`, {
-        existing: RESERVED.test(name) ? 'a name that the sender uses itself' : 'other characters',
-        expected: 'a name in lower case, and a value of visible ASCII',
-      });
-    }
+    assertFit(canBeSent(name, value), `The header ${JSON.stringify(name)} of an event cannot be sent.`, {
+      existing: RESERVED.test(name) ? 'a name that the sender uses itself' : 'other characters',
+      expected: 'a name in lower case, and a value of visible ASCII',
+    });
     bytes += name.length + value.length;
   }
-  if (bytes > MAX_HEADERS_BYTES) {
-    throw new EventError('The headers of an event are too large.', {
-      existing: `${bytes} bytes`,
-      expected: `at most ${MAX_HEADERS_BYTES} bytes`,
-    });
-  }
+  assertFit(bytes <= MAX_HEADERS_BYTES, 'The headers of an event are too large.', {
+    existing: `${bytes} bytes`,
+    expected: `at most ${MAX_HEADERS_BYTES} bytes`,
+  });
   return { ...headers };
 }

@@ -98,13 +98,14 @@ export function serverAction<Input, Result, Reason extends string = string, To e
     const outcome = inWordsForPeople(run.outcome, request, advice) as Outcome<Result, Reason>;
     if (thrown instanceof RollbackRedirect) redirect(await redirectAddress(thrown.url));
     if (isControlFlow(thrown)) throw thrown;
-    if (isSettled(outcome)) await harmless(operation, outcome, 'onSettled', () => onSettled?.(outcome));
+    const isSettled = outcome.ok || outcome.code === 'failed';
+    if (isSettled) await harmless(operation, outcome, 'onSettled', () => onSettled?.(outcome));
     if (stored) redirect(await redirectAddress(stored.url), stored.type as never);
     const to = outcome.ok
       ? await harmless(operation, outcome, 'redirectTo', () => (redirectTo ? redirectTo(outcome.data) : leadsTo))
       : isBare && (await harmless(operation, outcome, 'redirectTo', () => refusedTo?.(outcome)));
     if (to) redirect(await redirectAddress(to));
-    return sendable(await withFirstAnswer(outcome, operation)) as Outcome<Sent<Result>, Reason>;
+    return copyOf<unknown>(await withFirstAnswer(outcome, operation), sendable) as Outcome<Sent<Result>, Reason>;
   };
   return attachOperation(action as ServerAction<Input, Sent<Result>, Reason>, operation);
 }
@@ -174,10 +175,6 @@ function readWith(
   return { read: async () => ({ payload, input: returned(`input of ${name}`, input(payload, context)) }) };
 }
 
-function isSettled<Result>(outcome: Outcome<Result>): boolean {
-  return outcome.ok || outcome.code === 'failed';
-}
-
 /** The answer stands: an error page now would say that an order failed which was placed. */
 async function harmless<Result, T>(
   operation: Pick<Operation<never, Result>, 'report'>,
@@ -233,14 +230,10 @@ async function redirectAddress(url: string): Promise<string> {
 }
 
 /**
- * Copies a value that was read from the store so that React can send it: it has no words for a Decimal, an URL, a pattern and
- * an object without a prototype, and would throw behind an effect that stands.
+ * Gives what React can send in the place of a part that was read from the store: React has no words for a Decimal, an URL, a
+ * pattern and an object without a prototype, and would throw behind an effect that stands.
  */
-function sendable<T>(value: T): Sent<T> {
-  return copyOf<unknown>(value, inReactsWords) as Sent<T>;
-}
-
-function inReactsWords(part: object): unknown {
+function sendable(part: object): unknown {
   if (isDecimal(part)) return part.valueOf();
   if (part instanceof URL || part instanceof RegExp) return String(part);
   return isPlainObject(part) ? { ...part } : part;

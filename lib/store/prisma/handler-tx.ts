@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp } from '../../core/errors.ts';
 import { lengthPrefixed } from '../../core/length-prefix.ts';
 import { isPromised } from '../../core/wait.ts';
 import { type ContextTransaction, currentContext, type OwnContextTransaction, runInContext } from './async-context.ts';
@@ -162,7 +162,10 @@ const transactions = new WeakMap<object, OwnContextTransaction>();
  */
 export function sqlOf(tx: object): Sql {
   const transaction = transactions.get(tx);
-  if (!transaction) throw notOurs();
+  assertSetUp(transaction, "SQL past Prisma's engine needs a transaction of the kit's own.", {
+    existing: "a tx of Prisma's, or none",
+    expected: "the tx of a handler whose client has its PrismaPg from 'oncekit/adapter-pg'; or tx.$queryRaw",
+  });
   const query = <Row>(text: string, values: readonly unknown[] = []) =>
     transaction.sql({ text, values }) as Promise<SqlResult<Row>>;
   const asked = (text: unknown, values?: readonly unknown[]) => {
@@ -176,12 +179,6 @@ export function sqlOf(tx: object): Sql {
   const connection = { query: asked, release: () => {} } as SqlConnection;
   return Object.assign(sql, { query, pool: { connect: async () => connection, end: async () => {} } });
 }
-
-const notOurs = () =>
-  new ConfigurationError("SQL past Prisma's engine needs a transaction of the kit's own.", {
-    existing: "a tx of Prisma's, or none",
-    expected: "the tx of a handler whose client has its PrismaPg from 'oncekit/adapter-pg'; or tx.$queryRaw",
-  });
 
 const LOCK = 'SELECT pg_advisory_xact_lock($1::bigint) IS NOT NULL AS locked';
 

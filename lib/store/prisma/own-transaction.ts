@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp } from '../../core/errors.ts';
 import { isPromised } from '../../core/wait.ts';
 import type { ExecuteOptions } from '../rows.ts';
 import { StoreUnavailableError } from '../store.ts';
@@ -45,7 +45,10 @@ export async function runOwnTransaction<Tx, Claimed, Made extends Last, Conflict
   }
   const outer = ownTransactionIn(currentContext());
   outer?.assertOpen();
-  if (outer) throw nested();
+  assertSetUp(!outer, 'An execution was begun within the handler of another one.', {
+    existing: 'execute inside a handler',
+    expected: 'execute behind it, as in afterCommit, or outside(() => …)',
+  });
   let acquired: AcquiredConnection;
   try {
     acquired = await acquire(connections, withinDeadline(how, how.maxWaitMs));
@@ -147,9 +150,3 @@ async function commit<Made extends Last>(
 }
 
 const overdue = () => new StoreUnavailableError('The transaction took longer than its timeoutMs, and was rolled back.');
-
-const nested = () =>
-  new ConfigurationError('An execution was begun within the handler of another one.', {
-    existing: 'execute inside a handler',
-    expected: 'execute behind it, as in afterCommit, or outside(() => …)',
-  });

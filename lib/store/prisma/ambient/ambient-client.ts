@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../../core/errors.ts';
+import { assertSetUp, ConfigurationError } from '../../../core/errors.ts';
 import {
   type AsyncContext,
   currentContext,
@@ -124,7 +124,9 @@ const LEVELS: readonly string[] = ['ReadUncommitted', 'ReadCommitted', 'Repeatab
 
 function assertSuffices({ begun: { isolationLevel } }: OwnContextTransaction, wanted = 'ReadUncommitted'): void {
   const found = LEVELS.indexOf(wanted);
-  if (found < 0 || found > LEVELS.indexOf(isolationLevel)) throw nestedIsolationLevel(wanted, isolationLevel);
+  const words = `A $transaction within an execution is a savepoint of it, and asks for ${wanted}, where the execution is in ${isolationLevel}.`;
+  const expected = `isolationLevel: '${wanted}' in the options of the operation`;
+  assertSetUp(found >= 0 && found <= LEVELS.indexOf(isolationLevel), words, { existing: wanted, expected });
 }
 
 async function inTurn(queries: readonly PromiseLike<unknown>[]): Promise<unknown[]> {
@@ -145,10 +147,4 @@ const unknownClient = (existing: string) =>
   new ConfigurationError(
     `The kit does not know this client, and does not see where each of its queries goes, ${UNPROVEN}`,
     { existing, expected: 'a client of Prisma 7 that PrismaClient has made' },
-  );
-
-const nestedIsolationLevel = (wanted: string, level: string) =>
-  new ConfigurationError(
-    `A $transaction within an execution is a savepoint of it, and asks for ${wanted}, where the execution is in ${level}.`,
-    { existing: wanted, expected: `isolationLevel: '${wanted}' in the options of the operation` },
   );
