@@ -58,7 +58,7 @@ export interface ErrorContext {
    * `answer` (its answer could not be made, stored or committed): everything was rolled back. `phases`: what was finished
    * stands, and the key can go on from there. `database`: it could not be asked, or did not answer. `setup`: the handler, the
    * completer or the answer of a callback has come upon a ConfigurationError; a key that is not settled can go on once that is
-   * mended. The others: what was answered stands.
+   * mended. `replay`, `afterCommit`, `onSettled`, `redirectTo` (or `refusedTo`) and `respond`: what was answered stands.
    */
   during: keyof typeof FATES;
   /** The unique constraint of yours that was violated, where the caller is told `already_exists`. */
