@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import { errorLine, printable } from '../core/printable.ts';
-import type { PrismaClientLike } from '../store/prisma/client.ts';
+import { type PrismaClientLike, queriesBy } from '../store/prisma/client.ts';
 import { driverError } from '../store/prisma/errors.ts';
+import type { Rows, Statement } from '../store/prisma/statement.ts';
 import type { Tables } from '../store/prisma/tables.ts';
 import { parserOf, toWire } from '../store/prisma/wire/encoding.ts';
 import { databaseUrl, loadEnv } from './app/env.ts';
@@ -63,7 +64,7 @@ export function rawClient(client: pg.Client): PrismaClientLike {
   const types = { getTypeParser: parserOf };
   // One connection asks one question at a time.
   let last: Promise<unknown> = Promise.resolve();
-  const ask = async (text: string, values: unknown[]) => {
+  const ask = async ({ text, values }: Statement): Promise<Rows> => {
     const wire = values.map(toWire);
     try {
       // biome-ignore lint/suspicious/noExplicitAny: pg's types ask for more than pg does.
@@ -72,13 +73,11 @@ export function rawClient(client: pg.Client): PrismaClientLike {
       throw driverError(error);
     }
   };
-  const queries = {
-    $queryRawUnsafe<T>(text: string, ...values: unknown[]): Promise<T> {
-      const answer = last.then(() => ask(text, values));
-      last = answer.catch(() => {});
-      return answer as Promise<T>;
-    },
-  };
+  const queries = queriesBy((statement) => {
+    const answer = last.then(() => ask(statement));
+    last = answer.catch(() => {});
+    return answer;
+  });
   return {
     ...queries,
     async $transaction(run) {
@@ -88,7 +87,7 @@ export function rawClient(client: pg.Client): PrismaClientLike {
         await queries.$queryRawUnsafe('COMMIT');
         return result;
       } catch (error) {
-        await queries.$queryRawUnsafe('ROLLBACK').catch(() => {});
+        await queries.$queryRawUnsafe('ROLLBACK').then(undefined, () => {});
         throw error;
       }
     },

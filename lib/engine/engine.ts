@@ -23,6 +23,8 @@ export interface Engine<Tx> {
   readonly definedNow: Set<string>;
   /** The operations in phases by name, for the completer. */
   readonly registry: Map<string, PhasedDefinition<Tx>>;
+  /** Names of operations that keys were asked for and that are not known here, once each was said. */
+  readonly missing: Set<string>;
   /** How many keys of each operation completers of this process are driving. */
   readonly driving: Map<string, number>;
   /** The operations that were reported as unlisted, and when this process looks for more of them. */

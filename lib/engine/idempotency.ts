@@ -135,6 +135,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
     operations: new Map(),
     definedNow: new Set(),
     registry: new Map(),
+    missing: new Set(),
     driving: new Map(),
     unlisted: { reported: new Set(), nextLookAt: 0 },
   };

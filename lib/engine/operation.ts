@@ -159,15 +159,8 @@ export interface AskedKey {
   key: string;
 }
 
-/** By kit, the names of operations about which it has been said: strangers who make names up fill neither log nor memory. */
-const reportedBy = new WeakMap<Config, Set<string>>();
+/** Strangers who make names up fill neither log nor memory. */
 const MAX_REPORTED = 100;
-
-function reportedOf(config: Config): Set<string> {
-  const operations = reportedBy.get(config) ?? new Set();
-  reportedBy.set(config, operations);
-  return operations;
-}
 
 /**
  * Says that a key is asked for whose operation is not known here: its module is not imported, or it is missing in a list. Proven
@@ -177,12 +170,11 @@ function reportedOf(config: Config): Set<string> {
  * @returns the words for a developer; undefined where it may be anybody's name, where `scope` throws, and once so many were told
  */
 export async function explainMissing<Tx>(
-  { config, operations }: Engine<Tx>,
+  { config, operations, missing: reported }: Engine<Tx>,
   { operation, key }: AskedKey,
 ): Promise<string | undefined> {
   const parsed = parseKey(key);
   const { shape } = parsed;
-  const reported = reportedOf(config);
   if ((shape !== 'signed' && shape !== 'unsigned') || reported.size >= MAX_REPORTED) return undefined;
   const who = await whoActsHere(config);
   if (!who || !isSignedHere(config.secrets, { operation, key, parsed }, who)) return undefined;

@@ -102,8 +102,10 @@ export async function fenceKey<Tx, T>(
   // The row of an expired key may be gone. A claim that was made in time and still runs decides (K3).
   const found = fenced.kind === 'expired' ? await opened.store.probe(opened.id) : fenced;
   switch (found.kind) {
-    case 'existing':
-      return await tooLate(opened, found.row);
+    case 'existing': {
+      const described = await describeFound<Tx, T>(opened, found.row);
+      return 'ok' in described ? described : { fenced: false, ...described };
+    }
     case 'locked':
       return { fenced: false, ...describe<T>(opened, 'in_progress') };
     case 'absent':
@@ -111,12 +113,6 @@ export async function fenceKey<Tx, T>(
     case 'early':
       return refuse('key_invalid', keysOf(opened));
   }
-}
-
-/** Tells what became of a key that was to be given up. */
-async function tooLate<Tx, T>(opened: OpenedKey<Tx>, found: KeyRow): Promise<FenceResult<T> | Refusal> {
-  const described = await describeFound<Tx, T>(opened, found);
-  return 'ok' in described ? described : { fenced: false, ...described };
 }
 
 /**

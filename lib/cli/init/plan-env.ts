@@ -19,11 +19,10 @@ export function planEnv(tree: FileTree, secret: () => string): Partial<Plan> {
   const lines = missing.map(([name, why]) => `# ${why}\n${name}="${secret()}"\n`);
   const content = `${before ? `${before.trimEnd()}\n\n` : ''}${lines.join('\n')}`;
   const shown = missing.map(([name]) => `+${name}="…"`);
+  const isIgnored = /^[^\S\n]*(\/?\.env(\*|\.\*)?|\*\.env)[^\S\n]*$/m.test(tree.read('.gitignore') ?? '');
   return {
     writes: [{ file: '.env', content, before, shown }],
-    notes: isIgnored(tree.read('.gitignore'))
-      ? []
-      : ['.env holds secrets, and .gitignore does not list it. Add a line: .env*'],
+    notes: isIgnored ? [] : ['.env holds secrets, and .gitignore does not list it. Add a line: .env*'],
   };
 }
 
@@ -45,8 +44,4 @@ export function planEnvRemoval(tree: FileTree): Partial<Plan> {
   content = content.trimEnd();
   if (content === '') return { removals: [{ file: '.env', before }] };
   return { writes: [{ file: '.env', content: `${content}\n`, before, shown }] };
-}
-
-function isIgnored(text = ''): boolean {
-  return text.split(/\r?\n/).some((line) => /^\/?\.env(\*|\.\*)?$/.test(line.trim()) || line.trim() === '*.env');
 }
