@@ -66,18 +66,10 @@ function verdictOf<S extends StandardSchema>(result: Result<unknown>, nameOf: Na
   return { ok: false, fieldErrors: Object.fromEntries(messages) };
 }
 
+type Primitive = string | number | bigint | boolean | symbol | null | undefined;
+
 /** A value without fields of its own. */
-type Single =
-  | string
-  | number
-  | bigint
-  | boolean
-  | symbol
-  | null
-  | undefined
-  | Date
-  | Blob
-  | ((...args: never) => unknown);
+type Single = Primitive | Date | Blob | ((...args: never) => unknown);
 
 /** How many steps of a path are told by their names. A schema may contain itself. */
 type Steps = [1, 1, 1, 1, 1, 1];
