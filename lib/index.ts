@@ -1,5 +1,5 @@
 import { Decimal } from '@prisma/client/runtime/client';
-import { assertKnownOptions, type OptionNames } from './core/options.ts';
+import { assertKnownOptions } from './core/options.ts';
 import { OPTIONS, type Options } from './engine/config.ts';
 import { type Idempotency, idempotencyOn } from './engine/idempotency.ts';
 import { reviveDecimalsAs } from './engine/stored-value.ts';
@@ -9,12 +9,6 @@ import { Db } from './store/prisma/db.ts';
 import { lostKeysOn } from './store/prisma/keys/lost-keys.ts';
 import { prismaStore } from './store/prisma/store.ts';
 import { TableNames, type Tables } from './store/prisma/tables.ts';
-
-const OF_A_CLIENT: OptionNames<{ prisma: 1; tables: 1; transaction: 1 }> = {
-  prisma: true,
-  tables: true,
-  transaction: true,
-};
 
 /**
  * Sets the kit up: once per app, on the client your app already has. From then on one intent has one effect and one
@@ -39,7 +33,7 @@ export function createIdempotency<Client extends PrismaClientLike>(
     transaction?: 'interactive';
   },
 ): Idempotency<TransactionOf<Client>> {
-  assertKnownOptions('createIdempotency', options, { ...OF_A_CLIENT, ...OPTIONS });
+  assertKnownOptions('createIdempotency', options, { prisma: true, tables: true, transaction: true, ...OPTIONS });
   const { prisma, tables, transaction } = options;
   // As the user's generated client makes them: it takes its class from the same module.
   reviveDecimalsAs((digits) => new Decimal(digits));

@@ -81,11 +81,6 @@ export async function readBytes(request: Request, maxBytes: number = MAX_BODY_BY
   return kept.subarray(0, length);
 }
 
-/** Reads what nobody wants, so that the refusal of a request arrives whose body was not looked at. See `readBytes`. */
-export async function dropBody(request: Request): Promise<void> {
-  if (!request.bodyUsed) await readBytes(request, 0).catch(() => {});
-}
-
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -10,7 +10,7 @@ import { UnkeptAnswer } from '../engine/kept.ts';
 import type { Operation } from '../engine/operation.ts';
 import { firstDelivery, repeatedHeaders, responseOf, storedResponse } from '../engine/response.ts';
 import { problemResponse } from '../http/problem.ts';
-import { dropBody, readBody } from '../http/read-body.ts';
+import { readBody, readBytes } from '../http/read-body.ts';
 import { callerLimits, keyOfHeader } from '../http/request-headers.ts';
 import { RollbackRedirect } from './rollback-redirect.ts';
 
@@ -113,7 +113,8 @@ export function routeHandler<Input, Result, Reason extends string>(
       ...callerLimits(request.headers),
       ...(acceptKeys && keyed.isTheirs ? { acceptKeys } : {}),
     });
-    await dropBody(request);
+    // Reads what nobody wants, so that the refusal of a request arrives whose body was not looked at: see `readBytes`.
+    if (!request.bodyUsed) await readBytes(request, 0).catch(() => {});
     // Of this call's own making alone: a follower shares the error, but a body can be read only once.
     const { thrown } = run;
     if (fresh && thrown instanceof UnkeptAnswer && thrown.answer.response === fresh && mayPassOn(run, keyed))

@@ -95,14 +95,8 @@ function addRoute(draft: Draft, at: string, holds: string, content: (file: strin
   else plan.kept.push(`${other} is there already, so ${file} was not written. Let it call ${holds}, or rename it.`);
 }
 
-interface FoundBox {
-  box: Box;
-  file: string;
-  exported: string;
-}
-
 /** Those of the app that others can import. */
-function findBoxes(tree: FileTree): FoundBox[] {
+function findBoxes(tree: FileTree): { box: Box; file: string; exported: string }[] {
   return BOXES.flatMap((box) => {
     const { file, exported } = findBox(tree, box) ?? {};
     return file && exported ? [{ box, file, exported }] : [];
@@ -110,7 +104,7 @@ function findBoxes(tree: FileTree): FoundBox[] {
 }
 
 /** Writes one import for each module. */
-function importsOf(boxes: FoundBox[], specifierOf: (file: string) => string): string {
+function importsOf(boxes: ReturnType<typeof findBoxes>, specifierOf: (file: string) => string): string {
   const byModule: Record<string, string[]> = {};
   for (const { box, file, exported } of boxes) {
     const from = specifierOf(file);
