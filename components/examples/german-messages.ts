@@ -13,6 +13,10 @@ export const GERMAN: Messages<PlacedOrder> = {
   hasErrored: 'Das hat nicht geklappt. Es wurde nichts bestellt.',
   hasNavigated: 'Einen Moment …',
   absent: 'Es wurde nichts bestellt. Sie können die Bestellung noch einmal senden.',
+  late: 'Die Bestellung ist noch unterwegs. Bitte bleiben Sie auf dieser Seite.',
+  unreadable: 'Eine Datei, die Sie gewählt haben, fehlt oder hat sich geändert. Bitte wählen Sie sie noch einmal.',
+  elsewhere:
+    'Etwas zwischen Ihnen und uns leitet woandershin, vielleicht zu einer Anmeldung. Öffnen Sie diese Seite in einem anderen Tab und sehen Sie dann noch einmal nach.',
   recovered: 'Diese Bestellung ist bereits bei uns.',
   repeated: 'Diese Bestellung ist schon durchgegangen. Noch einmal senden?',
   checkAgain: 'Noch einmal nachsehen',

@@ -3,12 +3,12 @@ import type { ComponentProps } from 'react';
 import { BusyButton } from '../ui/busy-button.tsx';
 
 interface Props extends Omit<ComponentProps<typeof BusyButton>, 'isBusy'> {
-  submit: Pick<IdempotentSubmit<unknown>, 'canCheck' | 'isAbsent' | 'isPending' | 'status'>;
+  submit: Pick<IdempotentSubmit<unknown>, 'canCheck' | 'cause' | 'isPending' | 'status'>;
 }
 
 /** The button of an idempotent form. It steps back where nobody knows what became of the last submit: to ask helps more than to send. */
 export function IdempotentSubmitButton({ submit, variant, ...props }: Props) {
-  const isInDoubt = submit.canCheck && !submit.isAbsent;
+  const isInDoubt = submit.canCheck && submit.cause !== 'absent' && submit.cause !== 'unreadable';
   return (
     <BusyButton
       variant={variant ?? (isInDoubt ? 'quiet' : 'primary')}

@@ -21,9 +21,9 @@ const buttons = [
   '*:data-[action=check]:border *:data-[action=check]:border-strong-line *:data-[action=check]:bg-surface',
   '*:data-[action=send-again]:border *:data-[action=send-again]:border-strong-line *:data-[action=send-again]:bg-surface',
   // In doubt, asking helps most, so that button is the prominent one. A form that has not arrived is better sent again.
-  '[&:not([data-absent])>[data-state=unknown]~[data-action=check]]:border-transparent',
-  '[&:not([data-absent])>[data-state=unknown]~[data-action=check]]:bg-accent',
-  '[&:not([data-absent])>[data-state=unknown]~[data-action=check]]:text-on-accent',
+  '[&:not([data-cause=absent],[data-cause=unreadable])>[data-state=unknown]~[data-action=check]]:border-transparent',
+  '[&:not([data-cause=absent],[data-cause=unreadable])>[data-state=unknown]~[data-action=check]]:bg-accent',
+  '[&:not([data-cause=absent],[data-cause=unreadable])>[data-state=unknown]~[data-action=check]]:text-on-accent',
   '*:data-[action=start-over]:justify-self-center *:data-[action=start-over]:text-muted',
   '*:data-[action=start-over]:underline *:data-[action=start-over]:underline-offset-2',
   '*:data-action:aria-disabled:cursor-not-allowed *:data-action:aria-disabled:opacity-70',
@@ -42,7 +42,7 @@ function isTooOld({ status, result }: Pick<IdempotentSubmit<unknown>, 'status' |
 /** The kit's words for every state of a submit, each state in its colour. They are read out as they change. */
 export function SubmitStatus<R>({ className = '', ...status }: SubmitStatusProps<R>) {
   return (
-    <div className={`${area} ${buttons} ${className}`} data-absent={status.submit.isAbsent || null}>
+    <div className={`${area} ${buttons} ${className}`} data-cause={status.submit.cause}>
       <Status {...status} className={words} />
       <ErrorSummary submit={status.submit} className={summary} />
       {/* biome-ignore lint/a11y/useValidAnchor: an empty address is that of this page, with its query */}

@@ -98,8 +98,12 @@ export interface IdempotentSubmit<R, Reason extends string = string, I = never> 
   isPending: boolean;
   /** The answer was found by asking about an earlier submit. */
   recovered: boolean;
-  /** `unknown`, and the server says it has not seen the key. Sending again uses the same key. */
-  isAbsent?: boolean | undefined;
+  /**
+   * Of `unknown`: why there is no answer, where that is known. `absent`: the server says it has not seen the key; sending again
+   * uses the same one. `late`: nor has it, and the attempt goes on. `unreadable`: a file that was chosen is gone or has changed, so
+   * it cannot be sent. `elsewhere`: something else answers in the server's place, such as a proxy that leads to its sign-in page.
+   */
+  cause?: 'absent' | 'late' | 'unreadable' | 'elsewhere' | undefined;
   /** `unknown`, and why the latest attempt was turned away, such as "please sign in". */
   notice?: string | undefined;
   /** The address that a recovered answer leads to. */

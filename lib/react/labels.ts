@@ -1,6 +1,6 @@
 import type { Code } from '../core/codes.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { Status } from './submission/state.ts';
+import type { Cause, Status } from './submission/state.ts';
 
 /** A text, or a function that makes it from the latest answer: from its data, its code, the reason of a refusal. */
 export type Message<R> = string | ((outcome: Outcome<R> | null) => string);
@@ -10,7 +10,7 @@ export type Message<R> = string | ((outcome: Outcome<R> | null) => string);
  * message, unless there is one for its code here.
  */
 export type Messages<R = unknown> = Record<
-  Status | 'absent' | 'recovered' | 'repeated' | 'checkAgain' | 'startOver' | 'sendAgain' | 'show',
+  Status | Cause | 'recovered' | 'repeated' | 'checkAgain' | 'startOver' | 'sendAgain' | 'show',
   Message<R>
 > &
   Partial<Record<Code, Message<R>>>;

@@ -56,7 +56,7 @@ export function SubmitStatus<R>({ submit, messages, className, children }: Submi
 export function describeSubmit<R>(
   submit: Pick<
     IdempotentSubmit<R>,
-    'status' | 'result' | 'recovered' | 'isPending' | 'isAbsent' | 'canSendAgain' | 'notice'
+    'status' | 'result' | 'recovered' | 'isPending' | 'cause' | 'canSendAgain' | 'notice'
   >,
   labels: Partial<Messages<R>>,
 ): string {

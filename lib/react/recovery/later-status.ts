@@ -10,6 +10,10 @@ export const LATER_LABELS = {
   offline: 'You are offline. It is sent when you are back.',
   hasErrored: 'This could not be done.', // only without a message of the refusal's own
   absent: 'It has not reached us so far. Sending it again is safe.',
+  late: 'It is still on its way. Please stay on this page.',
+  unreadable: 'A file that you chose is gone, or has changed. Choose it again.',
+  elsewhere:
+    'Something between you and us leads elsewhere, perhaps to sign in. Open this site in another tab, then check again.',
   recovered: 'This was already sent, and it went through.',
   repeated: 'This went through. Send it once more?',
   startOver: 'Start over',
@@ -21,13 +25,11 @@ export const LATER_LABELS = {
 export function laterLabel({
   status,
   isPending,
-  isAbsent,
+  cause,
   recovered,
   canSendAgain,
-}: Pick<State<unknown>, 'status' | 'isPending' | 'isAbsent' | 'recovered' | 'canSendAgain'>):
-  | keyof Messages
-  | undefined {
-  if (isAbsent) return 'absent';
+}: Pick<State<unknown>, 'status' | 'isPending' | 'cause' | 'recovered' | 'canSendAgain'>): keyof Messages | undefined {
+  if (cause) return cause;
   if (canSendAgain) return 'repeated';
   if (status === 'hasSucceeded' && recovered) return 'recovered';
   // Between two attempts of ours nobody has to do anything, so the text stays and nothing new is read out.

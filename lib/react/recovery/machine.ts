@@ -37,7 +37,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     return isOpen(state) ? becomeUnknownUnlessFound(state, { isPending: again && isSending(state) }) : state;
   },
 
-  unanswered: (state) => (state.by ? becomeUnknownUnlessFound(state) : state),
+  unanswered: (state, { cause }) => (state.by ? becomeUnknownUnlessFound(state, { cause }) : state),
 
   wentOffline: (state) => (state.isPending && !state.by ? enter(state, 'offline') : state),
 
@@ -51,7 +51,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     return by === 'fence' && (nextKey || !attempt) ? unlock(state) : startCheck(state, by, null);
   },
 
-  found(state, { answer, again, visitKey }) {
+  found(state, { answer, again, cause = 'absent', visitKey }) {
     const { by } = state;
     const { outcome, redirect, nextKey } = answer;
     const given = { ...state, nextKey };
@@ -63,11 +63,12 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     }
     if (answer.state === 'absent') {
       if (by === 'otherTab') return unlock(state);
-      if (by !== 'edit') return becomeUnknownUnlessFound(state, { isPending: again, isAbsent: true });
+      if (by !== 'edit') return becomeUnknownUnlessFound(state, { isPending: again, cause });
       // The first attempt may not have got there yet, and most likely will. Else only a fence proves that an absent key
       // never runs (S5): other values, another intent, so give the first one up.
       return state.isOut && !state.doubt ? state : startCheck(state, 'replace');
     }
+    if (answer.state === 'elsewhere') return becomeUnknownUnlessFound(state, { cause: answer.state });
     // Past its age a key gives way to nothing but a person who was told so and starts over all the same (ADR 7).
     if (answer.state === 'expired') {
       const { message: notice } = answer;

@@ -12,10 +12,11 @@ import type {
   SubmissionContext,
 } from '../submission/context.ts';
 import { type Event, isViewEvent } from '../submission/machine.ts';
-import { hasFinalAnswer, isFence, type State } from '../submission/state.ts';
+import { type Cause, hasFinalAnswer, isFence, type State } from '../submission/state.ts';
 import { createJudge } from './judge.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
 import { askStatus, isReachable, probeStatusRoute } from './status-client.ts';
+import { hasUnreadableFile } from './values.ts';
 import { watchVisits } from './visits.ts';
 
 export { ErrorSummary } from './error-summary.tsx';
@@ -48,6 +49,8 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   let tabs: ReturnType<typeof openTabs>;
   let listeningUntil: AbortSignal | undefined;
   let latestPoll: object | undefined;
+  /** Attempts that nobody waits for any more and that have not ended, with their keys. */
+  const lateKeys = new Map<PendingAttempt<R>, string>();
   const judge = createJudge(form);
   const visits = watchVisits(form);
 
@@ -74,10 +77,10 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       out ??= sendAttempt(form, send, n > 1, signal);
       const reply = await Promise.race([out, sleep(policy.timeoutMs, signal).then((): 'late' => 'late')]);
       const isLate = reply === 'late';
-      if (isLate) void dispatchLate(form, out, page);
+      if (isLate) void awaitLate(out, page);
       if (signal.aborted || !reply) return;
       out = undefined;
-      const { thrown, outcome }: Partial<ActionReply<R>> = isLate ? {} : reply;
+      const { thrown, outcome, type }: Partial<ActionReply<R>> = isLate ? {} : reply;
       const waitMs = waitAskedFor(outcome) ?? fullJitter(n, policy, Math.random());
       // The new page knows the action, and asks about the same key. Once, and not where the key would be forgotten with the page.
       const reload = isUnknownAction(thrown) && !form.meta?.reloaded && records.isKept(intent);
@@ -85,16 +88,44 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
       const steers = steersNext(thrown);
       if (steers) settings().rethrow(thrown);
-      const again = inTime && !steers && !isLate && !reload;
-      // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes.
-      dispatch(isLate ? { type: 'asked', by: 'run' } : { ...reply, again });
+      const isLost = type === 'lost' && !steers && !reload;
+      const isUnreadable = isLost && (await hasUnreadableFile(form.sent?.values));
+      const again = inTime && !steers && !isLate && !reload && !isUnreadable;
+      // One that is lost alone is made up for sooner than the question is answered.
+      const isElsewhere = isLost && (n === 2 || !again) && (await leadsElsewhere());
+      if (signal.aborted) return;
+      // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes. And no more
+      // attempts help where a file cannot be read, or where something else answers.
+      dispatch(reply === 'late' || isUnreadable || isElsewhere ? { type: 'asked', by: 'run' } : { ...reply, again });
       if (reload) location.reload();
       const asks = state().by === 'run';
       if (asks) await poll(again);
       // A check by others goes on by itself. A stored answer is fetched at once. A key that is absent after an answer was turned
       // away without a claim, such as while another key does its thing: sent at once, all attempts would be gone in a second.
-      if (!state().by && state().isPending && (!asks || state().isAbsent)) await sleep(waitMs, signal);
+      if (!state().by && state().isPending && (!asks || state().cause)) await sleep(waitMs, signal);
     }
+  }
+
+  /** Something else answers in the server's place, so more attempts would be lost, too. */
+  async function leadsElsewhere(): Promise<boolean> {
+    return (await askStatus(settings(), state().key, 'GET'))?.state === 'elsewhere';
+  }
+
+  /** An attempt cannot be aborted, so one that is late is still out, and its end counts. */
+  async function awaitLate(out: PendingAttempt<R>, page: AbortSignal): Promise<void> {
+    lateKeys.set(out, state().key);
+    const late = await out;
+    lateKeys.delete(out);
+    if (page.aborted) return;
+    if (late && late.type !== 'lost') dispatch({ ...late, again: false, isLate: true });
+    // It is on its way no more.
+    else if (state().cause === 'late') dispatch({ type: 'asked', by: 'person' });
+  }
+
+  /** Tells why a key has not reached the server. */
+  async function causeOf(key: string): Promise<Cause | undefined> {
+    if ([...lateKeys.values()].includes(key)) return 'late';
+    return (await hasUnreadableFile(form.sent?.values)) ? 'unreadable' : undefined;
   }
 
   // Asking often is cheaper than one place in the action queue.
@@ -109,12 +140,14 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       let answer = await askStatus<R>(settings(), asked, isFence(by) ? 'DELETE' : 'GET');
       // Another key has done what this one was for, and its row is the one that there is.
       if (answer?.by) answer = await askStatus<R>(settings(), answer.by, 'GET');
+      const cause = await causeOf(key);
       if (signal.aborted || state().key !== key) return;
       const isOffline = !answer && !navigator.onLine;
       failures = answer || isOffline ? 0 : failures + 1;
-      if (answer) dispatch({ type: 'found', answer, again, visitKey: visits.keyOfVisit(answer) });
+      if (answer) dispatch({ type: 'found', answer, again, cause, visitKey: visits.keyOfVisit(answer) });
       if (latestPoll !== thisPoll) return; // another check has begun meanwhile, and asks by itself
-      if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered' });
+      if (failures >= POLL_FAILURES || Date.now() > until)
+        dispatch({ type: 'unanswered', cause: cause === 'late' ? undefined : cause });
       // Another question is asked at once.
       if (state().by === by) await (isOffline ? untilOnline(signal) : sleep(answer?.retryAfterMs ?? POLL_MS, signal));
     }
@@ -129,7 +162,10 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     tabs = openTabs((about, key) => {
       if (about === settings().intent && !endedKeys.has(key)) dispatch({ type: 'otherTabSettled', key });
     });
-    signal.addEventListener('abort', () => (tabs = void tabs?.close()));
+    signal.addEventListener('abort', () => {
+      tabs = void tabs?.close();
+      lateKeys.clear(); // of a page that is shown again nothing is out
+    });
     judge.listen(signal);
     window.addEventListener('online', askInDoubt, { signal });
     // After this event, or the listener that `start` adds would get it, too.
@@ -196,12 +232,6 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
 /** The key whose answer counts: a mismatch names another one, which has done what this key was for. */
 function firstKey<R>({ key, result }: State<R>): string {
   return (result?.ok === false && result.code === 'payload_mismatch' && result.key) || key;
-}
-
-/** An attempt cannot be aborted, so one that is late is still out, and its end counts. */
-async function dispatchLate<R>(form: SubmissionContext<R>, out: PendingAttempt<R>, page: AbortSignal): Promise<void> {
-  const late = await out;
-  if (late && late.type !== 'lost' && !page.aborted) form.dispatch({ ...late, again: false, isLate: true });
 }
 
 function policyOf<R>({ policy }: Settings<R>): RetryPolicy {

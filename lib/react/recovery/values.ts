@@ -40,6 +40,20 @@ export function fieldsOf(form: Element | null): HTMLInputElement[] {
   return ([...elements] as HTMLInputElement[]).filter(({ type }) => type !== 'hidden');
 }
 
+/** True where a file among these values is gone, or has changed since it was chosen: no browser sends it any more. */
+export async function hasUnreadableFile(value: unknown): Promise<boolean> {
+  if (value instanceof Blob) {
+    const reader = value.stream().getReader(); // of a slice Chromium says that it is empty where the file is gone
+    const first = await reader.read().catch(() => null);
+    void reader.cancel().catch(() => {});
+    return !first;
+  }
+  const parts =
+    value instanceof FormData ? value.values() : typeof value === 'object' ? Object.values(value ?? {}) : [];
+  for (const part of parts) if (await hasUnreadableFile(part)) return true;
+  return false;
+}
+
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : +(one > other));
 
 /** What has no name and time, such as a picture from a canvas, is the same if it is the same object. */

@@ -79,7 +79,7 @@ describe('submitting', () => {
     expect(back).toMatchObject({ status: 'checking', by: 'arrived', key: 'k1' });
     const there = reduce(back, found('succeeded', success));
     expect(there).toMatchObject({ status: 'hasSucceeded', recovered: false, result: null, nextKey: 'k2' });
-    expect(reduce(back, found('absent'))).toMatchObject({ status: 'unknown', isAbsent: true, key: 'k1' });
+    expect(reduce(back, found('absent'))).toMatchObject({ status: 'unknown', cause: 'absent', key: 'k1' });
   });
 
   it('does not take a redirect for the answer to an attempt that was lost', () => {
@@ -181,7 +181,7 @@ describe('checking', () => {
     const polling = reach(...submit, answered(refused('in_flight')));
     const absent = { type: 'found', answer: { state: 'absent' } } as const;
     expect(reduce(polling, { ...absent, again: true })).toMatchObject({ status: 'unknown', isPending: true });
-    expect(reduce(polling, { ...absent, again: false })).toMatchObject({ isPending: false, isAbsent: true });
+    expect(reduce(polling, { ...absent, again: false })).toMatchObject({ isPending: false, cause: 'absent' });
   });
 
   it('shows the first result after a mismatch, and offers to start over', () => {
@@ -250,7 +250,7 @@ describe('coming back', () => {
       const back = reach({ type: 'shown', record: record(state) });
       expect(back).toMatchObject({ status: 'checking', by: 'shown', key: 'k0', doubt: true });
       const lostTrack = reduce(back, found('absent'));
-      expect(lostTrack).toMatchObject({ status: 'unknown', isAbsent: true, isPending: false, key: 'k0' });
+      expect(lostTrack).toMatchObject({ status: 'unknown', cause: 'absent', isPending: false, key: 'k0' });
       expect(reduce(lostTrack, { type: 'submitted' })).toMatchObject({ status: 'executing', key: 'k0' });
     }
   });

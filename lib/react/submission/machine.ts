@@ -1,5 +1,5 @@
 import type { Outcome } from '../../core/outcome.ts';
-import { type Asker, enter, isLocked, isOpen, type KeyAnswer, openKey, type State } from './state.ts';
+import { type Asker, type Cause, enter, isLocked, isOpen, type KeyAnswer, openKey, type State } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 export type Event<R> =
@@ -13,15 +13,15 @@ export type Event<R> =
   /** No answer to an attempt: the connection broke, or what came is none of ours. */
   | { type: 'lost'; again: boolean }
   /** No answer to a check, for too long. */
-  | { type: 'unanswered' }
+  | { type: 'unanswered'; cause?: Cause | undefined }
   /** The router goes elsewhere. A success as a rule, though "sign in first" looks alike. */
   | { type: 'navigated'; again?: boolean; isLate?: boolean }
   /** The router has gone, and the form is still there. */
   | { type: 'arrived' }
   /** The submit ran out of patience (`run`), or a person asks (`person`) or starts over (`fence`). */
   | { type: 'asked'; by: 'run' | 'person' | 'fence'; again?: boolean; isLate?: boolean }
-  /** `visitKey`: the key of a page that was made for another visit. */
-  | { type: 'found'; answer: KeyAnswer<R>; again: boolean; visitKey?: string | undefined }
+  /** `cause`: why the key may be absent. `visitKey`: the key of a page that was made for another visit. */
+  | { type: 'found'; answer: KeyAnswer<R>; again: boolean; cause?: Cause | undefined; visitKey?: string | undefined }
   /** Other values were entered, or are submitted. */
   | { type: 'edited'; isSubmitted?: boolean }
   /** A person submits unchanged values behind a success: are they to be sent once more? */

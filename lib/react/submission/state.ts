@@ -22,6 +22,13 @@ export type Status =
  */
 export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'otherTab' | 'sent' | 'shown' | 'arrived';
 
+/**
+ * Tells why there is no answer, where that is known. `absent`: the server has not seen the key; a hint (S5). `late`: nor has the
+ * attempt ended. `unreadable`: a file of what was sent is gone, or has changed. `elsewhere`: something else answers in the
+ * server's place, or leads away.
+ */
+export type Cause = 'absent' | 'late' | 'unreadable' | 'elsewhere';
+
 /** The form's knowledge of its intent. */
 export interface State<R> {
   readonly status: Status;
@@ -41,8 +48,8 @@ export interface State<R> {
   readonly redirect?: string | undefined;
   /** Of `checking`. */
   readonly by?: Asker | undefined;
-  /** Of `unknown`: the server says it has not seen the key; a hint (S5). */
-  readonly isAbsent?: boolean | undefined;
+  /** Of `unknown`. */
+  readonly cause?: Cause | undefined;
   /** What was submitted last would do once more what has been done. A person decides. */
   readonly canSendAgain?: boolean | undefined;
   /** Of `unknown` and `checking`: why the latest attempt was turned away. */
@@ -63,9 +70,9 @@ export interface Found<R> {
 export interface KeyAnswer<R> {
   /**
    * `expired`: it cannot be fenced, being too old (K3), or not this person's. It will not run for them; whether it ever
-   * did, nobody can tell any more.
+   * did, nobody can tell any more. `elsewhere`: it is not the status route that answers.
    */
-  state: KeyStateOrAbsent | 'expired';
+  state: KeyStateOrAbsent | 'expired' | 'elsewhere';
   outcome?: Outcome<R> | undefined;
   redirect?: string | undefined;
   /** When its end was written, by the server's clock: ISO 8601. */
@@ -85,7 +92,7 @@ export function enter<R>(state: State<R>, status: Status, more?: Partial<State<R
     ...state,
     by: undefined,
     isOut: false,
-    isAbsent: false,
+    cause: undefined,
     canSendAgain: false,
     notice: undefined,
     status,

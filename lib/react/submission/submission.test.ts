@@ -101,7 +101,7 @@ describe('a submission', () => {
     const done = submission.submit(new FormData());
     await vi.advanceTimersByTimeAsync(DEFAULT_POLICY.timeoutMs);
     expect(await done).toBeNull();
-    expect(submission.state()).toMatchObject({ status: 'unknown', isAbsent: true });
+    expect(submission.state()).toMatchObject({ status: 'unknown', cause: 'late' });
     answer(success);
     await vi.advanceTimersByTimeAsync(0);
     expect(submission.state()).toMatchObject({ status: 'hasSucceeded' });
@@ -118,7 +118,7 @@ describe('a submission', () => {
     const submission = begin(action);
     expect(submission.state()).toMatchObject({ status: 'checking', key: 'k1' });
     await vi.advanceTimersByTimeAsync(0);
-    expect(submission.state()).toMatchObject({ status: 'unknown', isAbsent: true });
+    expect(submission.state()).toMatchObject({ status: 'unknown', cause: 'absent' });
     submission.dispatch({ type: 'edited' });
     await vi.advanceTimersByTimeAsync(0);
     expect(status.mock.calls.map(([, { method }]) => method)).toEqual(['GET', 'GET', 'DELETE']);
@@ -334,7 +334,7 @@ describe('a submission', () => {
     submission.stop();
     const again = begin(action, { records, policy: { ...DEFAULT_POLICY, attempts: 2 } });
     await vi.advanceTimersByTimeAsync(0);
-    expect(again.state()).toMatchObject({ status: 'unknown', key: 'k1', isAbsent: true });
+    expect(again.state()).toMatchObject({ status: 'unknown', key: 'k1', cause: 'absent' });
     const done = again.submit(new FormData());
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await done).toBeNull();

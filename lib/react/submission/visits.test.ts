@@ -277,7 +277,7 @@ describe('a form that is still there when its answer has led elsewhere', () => {
     await page.submit(form('tea'));
     routerGoes('http://localhost/sign-in');
     await vi.advanceTimersByTimeAsync(200);
-    expect(page.state()).toMatchObject({ status: 'unknown', isAbsent: true, isPending: false });
+    expect(page.state()).toMatchObject({ status: 'unknown', cause: 'absent', isPending: false });
     await page.submit(form('tea'));
     expect(sent(action)).toEqual([
       [FIRST, '1'],
