@@ -261,8 +261,10 @@ describe('faults', () => {
   test('status: the proxy answers in the app’s place', async () => {
     await plan({ kind: 'status', status: 502, retryAfter: 3 });
     expect(await post('/checkout')).toMatchObject({ status: 502, headers: { 'retry-after': '3' } });
+    await plan({ kind: 'status', status: 302, location: '/sign-in' });
+    expect(await post('/checkout')).toMatchObject({ status: 302, headers: { location: '/sign-in' } });
     expect(bed.arrived).toEqual([]);
-    expect(await log()).toMatchObject([{ fault: 'status', outcome: 'refused', status: 502 }]);
+    expect(await log()).toMatchObject([502, 302].map((status) => ({ fault: 'status', outcome: 'refused', status })));
   });
 
   test('kill-app: the app dies with the request in its hands, the client loses its connection', async () => {

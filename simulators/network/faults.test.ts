@@ -55,6 +55,7 @@ test.each([
   [{ kind: 'mid-answer', share: 1.5 }, /"share" must be a number from 0 to 1/],
   [{ kind: 'mid-answer', share: '1' }, /"share" must be a number from 0 to 1/],
   [{ kind: 'status', retryAfter: 0.5 }, /"retryAfter" must be a whole number/],
+  [{ kind: 'status', location: 'a\r\nb: c' }, /"location" must be a path/],
   [{ kind: 'delay', keepAlive: 'no' }, /"keepAlive" must be true or false/],
   [{ kind: 'kill-app', when: 'during' }, /"when" must be one of/],
   [{ kind: 'delay', match: { path: 'checkout' } }, /"match.path" must be a path/],

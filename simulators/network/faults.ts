@@ -37,6 +37,8 @@ export interface FaultRule {
   share: number;
   /** Seconds, for the `Retry-After` header of a `status` fault. */
   retryAfter?: number;
+  /** For the `Location` header of a `status` fault: where a proxy leads that wants a sign-in. */
+  location?: string;
   /** `false` answers `Connection: close`. */
   keepAlive: boolean;
   /** For `kill-app`: before the request is forwarded, or right after it was sent. */
@@ -46,7 +48,19 @@ export interface FaultRule {
 /** A control request that makes no sense. Its message is a sentence for the person who sent it. */
 export class FaultInputError extends Error {}
 
-const FIELDS = ['match', 'kind', 'times', 'forMs', 'ms', 'status', 'share', 'retryAfter', 'keepAlive', 'when'];
+const FIELDS = [
+  'match',
+  'kind',
+  'times',
+  'forMs',
+  'ms',
+  'status',
+  'share',
+  'retryAfter',
+  'location',
+  'keepAlive',
+  'when',
+];
 
 /** Reads a rule from a control request's body. Throws `FaultInputError`; an unknown field is refused as a typo. */
 export function parseRule(body: unknown): Omit<FaultRule, 'id' | 'remaining'> {
@@ -63,6 +77,7 @@ export function parseRule(body: unknown): Omit<FaultRule, 'id' | 'remaining'> {
     status: integer(input.status ?? 503, 200, 599, '"status"'),
     share: fraction(input.share ?? 0.5, '"share"'),
     ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(input.location === undefined ? {} : { location: address(input.location, '"location"') }),
     keepAlive: parseEnabled(input.keepAlive ?? true, '"keepAlive"'),
     when: oneOf(input.when ?? 'after', ['before', 'after'] as const, '"when"'),
   };
@@ -188,6 +203,13 @@ function integer(value: unknown, min: number, max: number, name: string): number
 function fraction(value: unknown, name: string): number {
   if (typeof value !== 'number' || !(value >= 0 && value <= 1)) {
     throw new FaultInputError(`${name} must be a number from 0 to 1.`);
+  }
+  return value;
+}
+
+function address(value: unknown, name: string): string {
+  if (typeof value !== 'string' || !/^(https?:\/)?\/[!-~]+$/.test(value)) {
+    throw new FaultInputError(`${name} must be a path, or an http address.`);
   }
   return value;
 }

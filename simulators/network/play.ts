@@ -138,6 +138,7 @@ function refuse({ req, res, entry, closeAfter }: Turn, rule: FaultRule): void {
   entry.status = rule.status;
   const headers: Record<string, string> = { 'Content-Type': 'text/plain; charset=utf-8' };
   if (rule.retryAfter !== undefined) headers['Retry-After'] = String(rule.retryAfter);
+  if (rule.location !== undefined) headers.Location = rule.location;
   if (closeAfter) headers.Connection = 'close';
   res.writeHead(rule.status, headers).end(`The fault proxy answered ${rule.status} in the app's place.\n`);
 }
