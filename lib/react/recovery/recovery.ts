@@ -1,5 +1,4 @@
 import { fullJitter } from '../../core/backoff.ts';
-import type { Outcome } from '../../core/outcome.ts';
 import { sleep } from '../../core/wait.ts';
 import type { RetryPolicy } from '../idempotent-submit.ts';
 import { sendAttempt } from '../submission/attempt.ts';
@@ -12,7 +11,7 @@ import type {
   SubmissionContext,
 } from '../submission/context.ts';
 import { type Event, isViewEvent } from '../submission/machine.ts';
-import { type Cause, hasFinalAnswer, isFence, type State } from '../submission/state.ts';
+import { hasFinalAnswer, isFence, type State } from '../submission/state.ts';
 import { createJudge } from './judge.ts';
 import { RECOVERY_HANDLERS } from './machine.ts';
 import { askStatus, isReachable, probeStatusRoute } from './status-client.ts';
@@ -81,20 +80,22 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       if (signal.aborted || !reply) return;
       out = undefined;
       const { thrown, outcome, type }: Partial<ActionReply<R>> = isLate ? {} : reply;
-      const waitMs = waitAskedFor(outcome) ?? fullJitter(n, policy, Math.random());
+      const waitMs = (outcome?.ok === false && outcome.retryAfterMs) || fullJitter(n, policy, Math.random());
       // The new page knows the action, and asks about the same key. Once, and not where the key would be forgotten with the page.
       const reload = isUnknownAction(thrown) && !form.meta?.reloaded && records.isKept(intent);
       if (reload) form.meta = { ...form.meta, submittedAt: startedAt, reloaded: true };
       const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
-      const steers = steersNext(thrown);
+      // The error of `notFound()` and its like, which Next catches while rendering.
+      const steers = `${Object(thrown).digest}`.startsWith('NEXT_');
       if (steers) settings().rethrow(thrown);
       const isLost = type === 'lost' && !steers && !reload;
       const isUnreadable = isLost && (await hasUnreadableFile(form.sent?.values));
       const again = inTime && !steers && !isLate && !reload && !isUnreadable;
-      // One that is lost alone is made up for sooner than the question is answered.
-      const isElsewhere = isLost && (n === 2 || !again) && (await leadsElsewhere());
+      // A second attempt makes up for most losses sooner than this is found out.
+      const looks = isLost && !isUnreadable && (n === 2 || !again);
+      const isElsewhere = looks && (await askStatus(settings(), state().key, 'GET'))?.state === 'elsewhere';
       if (signal.aborted) return;
-      // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes. And no more
+      // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes. Nor do more
       // attempts help where a file cannot be read, or where something else answers.
       dispatch(reply === 'late' || isUnreadable || isElsewhere ? { type: 'asked', by: 'run' } : { ...reply, again });
       if (reload) location.reload();
@@ -106,11 +107,6 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     }
   }
 
-  /** Something else answers in the server's place, so more attempts would be lost, too. */
-  async function leadsElsewhere(): Promise<boolean> {
-    return (await askStatus(settings(), state().key, 'GET'))?.state === 'elsewhere';
-  }
-
   /** An attempt cannot be aborted, so one that is late is still out, and its end counts. */
   async function awaitLate(out: PendingAttempt<R>, page: AbortSignal): Promise<void> {
     lateKeys.set(out, state().key);
@@ -120,12 +116,6 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     if (late && late.type !== 'lost') dispatch({ ...late, again: false, isLate: true });
     // It is on its way no more.
     else if (state().cause === 'late') dispatch({ type: 'asked', by: 'person' });
-  }
-
-  /** Tells why a key has not reached the server. */
-  async function causeOf(key: string): Promise<Cause | undefined> {
-    if ([...lateKeys.values()].includes(key)) return 'late';
-    return (await hasUnreadableFile(form.sent?.values)) ? 'unreadable' : undefined;
   }
 
   // Asking often is cheaper than one place in the action queue.
@@ -140,14 +130,17 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       let answer = await askStatus<R>(settings(), asked, isFence(by) ? 'DELETE' : 'GET');
       // Another key has done what this one was for, and its row is the one that there is.
       if (answer?.by) answer = await askStatus<R>(settings(), answer.by, 'GET');
-      const cause = await causeOf(key);
+      // A person who changes the form may have chosen another one.
+      const isUnreadable = by !== 'edit' && !isFence(by) && (await hasUnreadableFile(form.sent?.values));
       if (signal.aborted || state().key !== key) return;
       const isOffline = !answer && !navigator.onLine;
       failures = answer || isOffline ? 0 : failures + 1;
-      if (answer) dispatch({ type: 'found', answer, again, cause, visitKey: visits.keyOfVisit(answer) });
+      const cause = isUnreadable ? 'unreadable' : undefined;
+      const isLate = [...lateKeys.values()].includes(key);
+      if (answer)
+        dispatch({ type: 'found', answer, again, cause: isLate ? 'late' : cause, visitKey: visits.keyOfVisit(answer) });
       if (latestPoll !== thisPoll) return; // another check has begun meanwhile, and asks by itself
-      if (failures >= POLL_FAILURES || Date.now() > until)
-        dispatch({ type: 'unanswered', cause: cause === 'late' ? undefined : cause });
+      if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered', cause });
       // Another question is asked at once.
       if (state().by === by) await (isOffline ? untilOnline(signal) : sleep(answer?.retryAfterMs ?? POLL_MS, signal));
     }
@@ -162,10 +155,8 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
     tabs = openTabs((about, key) => {
       if (about === settings().intent && !endedKeys.has(key)) dispatch({ type: 'otherTabSettled', key });
     });
-    signal.addEventListener('abort', () => {
-      tabs = void tabs?.close();
-      lateKeys.clear(); // of a page that is shown again nothing is out
-    });
+    signal.addEventListener('abort', () => (tabs = void tabs?.close()));
+    signal.addEventListener('abort', () => lateKeys.clear()); // of a page that is shown again nothing is out
     judge.listen(signal);
     window.addEventListener('online', askInDoubt, { signal });
     // After this event, or the listener that `start` adds would get it, too.
@@ -238,20 +229,9 @@ function policyOf<R>({ policy }: Settings<R>): RetryPolicy {
   return { ...DEFAULT_POLICY, ...policy };
 }
 
-/** In milliseconds. Only refusals ask for patience. */
-function waitAskedFor(outcome: Outcome<unknown> | undefined): number | undefined {
-  return outcome?.ok === false ? outcome.retryAfterMs : undefined;
-}
-
 /** A new deployment does not know this page's action. */
 function isUnknownAction(thrown: unknown): boolean {
   return (Object(thrown) as Partial<Error>).name === 'UnrecognizedActionError';
-}
-
-/** True for the error of `notFound()` and its like, which Next catches while rendering. */
-function steersNext(thrown: unknown): boolean {
-  const { digest } = Object(thrown) as { digest?: unknown };
-  return `${digest}`.startsWith('NEXT_');
 }
 
 /**

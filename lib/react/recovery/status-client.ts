@@ -16,9 +16,6 @@ const TIMEOUT_MS = 8000;
 /** In development a route is compiled when it is first asked for. */
 const COMPILED_MS = 60_000;
 
-/** What a proxy answers to somebody whom it does not let through, such as one who is to sign in first. */
-const TURNED_AWAY = [401, 403, 407, 511];
-
 /**
  * Asks what became of a key (GET, changes nothing), or for a tombstone (DELETE, S5). Never throws; null when there is
  * no answer. A redirect is followed, and is one that leads elsewhere unless the route is behind it.
@@ -34,22 +31,22 @@ export async function askStatus<R>(
   try {
     const asking = { method, signal: AbortSignal.timeout(timeoutMs) };
     let response = await fetch(url, { ...asking, redirect: 'manual' });
-    isElsewhere = response.type === 'opaqueredirect' || TURNED_AWAY.includes(response.status);
+    // What a proxy answers to somebody whom it does not let through, such as one who is to sign in first.
+    isElsewhere = response.type === 'opaqueredirect' || [401, 403, 407, 511].includes(response.status);
     if (response.type === 'opaqueredirect') response = await fetch(url, asking);
     // Without this line the fault would show only when an answer is lost, as "we do not know" for ever.
     if (process.env.NODE_ENV === 'development' && response.status === 404) {
       void import('../development.ts').then(({ complainOfNoStatusRoute }) => complainOfNoStatusRoute(url));
     }
     const body = await response.json();
-    const meaning = MEANINGS[body.code as Code];
-    if (meaning === 'unacceptable') body.state = 'expired';
+    if (MEANINGS[body.code as Code] === 'unacceptable') body.state = 'expired';
     // Of a problem whose route knows no forms. Without words an expired key would be given up as if a person had read them.
     body.message ??= body.detail;
     if (!isOutcome(body.outcome)) body.outcome = undefined;
     // A `javascript:` address must not become a navigation, wherever it came from.
     if (!/^(https?:|[/.])/.test(body.redirect)) body.redirect = undefined;
+    isElsewhere &&= !(body.code in MEANINGS);
     if (body.state) return body;
-    if (meaning) return null;
   } catch {} // not to be had, or no JSON
   return isElsewhere ? { state: 'elsewhere' } : null;
 }

@@ -42,6 +42,8 @@ const later = (ms: number) => new Promise<void>((go) => setTimeout(go, ms));
 export class FuzzServer {
   /** Nothing that is sent from now on arrives. */
   isDown = false;
+  /** And a proxy answers, which wants a sign-in. */
+  isShut = false;
   private readonly fates = new Map<string, Fate>();
 
   constructor(private journeys: Journey[]) {}
@@ -68,7 +70,7 @@ export class FuzzServer {
 
   /** From now on everything goes well. */
   calm(): void {
-    this.isDown = false;
+    this.isDown = this.isShut = false;
     this.journeys = [];
   }
 
@@ -90,6 +92,7 @@ export class FuzzServer {
   /** The status route. */
   async ask(url: string, { method }: RequestInit): Promise<Response> {
     await later(30);
+    if (this.isShut && online.onLine) return new Response('<h1>Sign in</h1>', { status: 401 });
     if (!this.isReachable()) throw new TypeError('Failed to fetch');
     if (method === 'HEAD') return new Response();
     const key = String(url.split('/').pop());
@@ -106,7 +109,7 @@ export class FuzzServer {
   }
 
   private isReachable(): boolean {
-    return !this.isDown && online.onLine;
+    return !this.isDown && !this.isShut && online.onLine;
   }
 
   private async receive(key: string, note: string, { runMs, fate }: Journey): Promise<Outcome<string>> {

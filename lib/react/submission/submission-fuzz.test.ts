@@ -18,7 +18,7 @@ const happening = fc.record({
     ...(['stamp', 'captcha', 'script', 'reset the fields', 'reset'] as const),
     ...(['check', 'start over', 'other tab', 'cached', 'rendered again', 'nothing'] as const),
     ...(['reload', 'visit', 'visit', 'shown again', 'router goes'] as const),
-    ...(['offline', 'online', 'server down', 'server up'] as const),
+    ...(['offline', 'online', 'server down', 'server up', 'sign in first', 'signed in'] as const),
   ),
   thenMs: fc.constantFrom(0, 0, 20, 60, 400, 1000, 2500, 9000),
 });
@@ -332,6 +332,12 @@ describe('forms against a server, a network and a person of any kind', () => {
             },
             'server up'() {
               server.isDown = false;
+            },
+            'sign in first'() {
+              server.isShut = true;
+            },
+            'signed in'() {
+              server.isShut = false;
             },
             nothing: () => {},
             'router goes': () => vi.stubGlobal('history', { state: {} }),
