@@ -1,17 +1,10 @@
 import { createOrder } from './api/order-create.ts';
 import { createRefund } from './api/refund-create.ts';
-import {
-  dialogOrder,
-  giftOrder,
-  printOrder,
-  sampleOrder,
-  simplestOrder,
-  stepsOrder,
-  wildOrder,
-} from './lab/example-forms.ts';
+import { dialogOrder, giftOrder, printOrder, sampleOrder, simplestOrder, stepsOrder } from './lab/example-forms.ts';
 import { languagesOrder } from './lab/example-languages.ts';
 import { tabsOrder } from './lab/example-tabs.ts';
 import { modalOrder, passingOrder, shelfOrder } from './lab/example-visits.ts';
+import { wildOrder } from './lab/example-wild.ts';
 import { hookFormOrder, queryOrder, safeActionOrder } from './lab/examples.ts';
 import { labOrder } from './lab/order.ts';
 import { conformOrder, hookRowsOrder, tanstackFormOrder } from './lab/parcel-order.ts';

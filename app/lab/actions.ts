@@ -30,7 +30,7 @@ export async function orderInPhases(_: Outcome<PlacedOrder> | null, form: FormDa
 
 /** The lab's comparison: an ordinary server action, as it is usually written. */
 export async function orderWithoutKit(_previous: PlainResult | null, form: FormData): Promise<PlainResult> {
-  const result = await placePlainOrder(await currentPrincipal(), postedForm(form), (await currentRun())?.id);
+  const result = await placePlainOrder(await currentPrincipal(), postedForm(form), { run: (await currentRun())?.id });
   revalidatePath('/lab', 'layout');
   return result;
 }

@@ -35,7 +35,7 @@ export const printOrder = idempotency
     sellMugs(call, { quantity: 1, remark: `with your picture of ${input.picture.size.toLocaleString('en-US')} bytes` }),
   );
 
-const WRAPPING_CENTS = 500;
+export const WRAPPING_CENTS = 500;
 
 /** Two submit buttons that differ in their value, and a nested fieldset that is sent only while it is enabled. */
 export const giftOrder = idempotency
@@ -84,32 +84,6 @@ export const stepsOrder = idempotency
 export const dialogOrder = idempotency
   .operation({ name: 'example.dialog', schema: z.object({ quantity }) })
   .handler(({ input, ...call }) => sellMugs(call, { quantity: input.quantity, remark: 'ordered in a dialog' }));
-
-const WRAPPINGS_CENTS = { none: 0, paper: 100, box: 300 };
-
-/**
- * A form among what else is on real pages: other forms, dialogs, translators, controls of libraries. Each of them has an intent
- * of its own. What was chosen can be read from the amount.
- */
-export const wildOrder = idempotency
-  .operation({
-    name: 'example.wild',
-    schema: z.object({
-      quantity,
-      gift: z.boolean().default(false),
-      express: z.boolean().default(false),
-      wrap: z.enum(['none', 'paper', 'box']).default('none'),
-      card: z.enum(['good', 'declined']).default('good'),
-    }),
-  })
-  .handler(({ input, ...call }) => {
-    const { quantity, gift, express, wrap, card } = input;
-    if (card === 'declined') {
-      return call.fail('card_declined', undefined, { status: 402, message: 'The card was declined.' });
-    }
-    const extraCents = (gift ? WRAPPING_CENTS : 0) + (express ? 700 : 0) + WRAPPINGS_CENTS[wrap];
-    return sellMugs(call, { quantity, extraCents, remark: 'ordered in the wild' });
-  });
 
 interface Wanted {
   quantity: number;

@@ -76,7 +76,7 @@ export async function orderPlainly(request: Request): Promise<Response> {
     if (length === null || !(Number(length) <= MAX_FORM_BYTES)) return refusal(413, 'This form is too large.');
     const form = await readBody(request).catch(() => undefined);
     if (!(form instanceof FormData)) return refusal(400, 'This is no form.');
-    const result = await placePlainOrder(who, form, (await currentRun())?.id);
+    const result = await placePlainOrder(who, form, { run: (await currentRun())?.id });
     if (request.headers.get('accept')?.includes('application/json')) return Response.json(result);
     const preset = findPreset(String(form.get('preset')));
     return new Response(null, { status: 303, headers: { Location: preset ? `/lab/${preset.slug}` : '/lab' } });

@@ -1,20 +1,21 @@
-import { Button } from '../../ui/button.tsx';
-import { Field } from '../../ui/field.tsx';
+'use client';
 
-interface Props {
-  action: (form: FormData) => Promise<void>;
-  quantity?: number | undefined;
-}
+import { type ComponentProps, useActionState } from 'react';
+import type { PlainResult } from '../../../shop/lab/order.ts';
 
-/** The twin of a form: the same order, without the kit. */
-export function BareForm({ action, quantity = 1 }: Props) {
+export type PlainAction = (previous: PlainResult | null, form: FormData) => Promise<PlainResult>;
+
+/** The twin of a form: the same one without the kit, as it is usually written. */
+export function BareForm({
+  action,
+  children,
+  ...form
+}: Omit<ComponentProps<'form'>, 'action'> & { action: PlainAction }) {
+  const [result, submit, isPending] = useActionState(action, null);
   return (
-    <form action={action} className="grid gap-4">
-      <input type="hidden" name="sku" value="mug" />
-      <Field label="Quantity" name="quantity" inputMode="numeric" defaultValue={quantity} />
-      <div>
-        <Button variant="quiet">Order without oncekit</Button>
-      </div>
+    <form {...form} action={submit}>
+      {children}
+      <p role="status">{isPending ? 'Ordering…' : result?.ok ? 'Ordered.' : result?.message}</p>
     </form>
   );
 }

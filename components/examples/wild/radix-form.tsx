@@ -1,10 +1,9 @@
 'use client';
 
-import { IdempotentForm } from 'oncekit/react';
 import { useSyncExternalStore } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { RadixFields } from './radix-fields.tsx';
-import type { WildProps } from './wild-form.tsx';
+import { KitOrBareForm, type WildProps } from './wild-form.tsx';
 
 const subscribe = () => () => {};
 
@@ -17,11 +16,11 @@ export function RadixForm(props: WildProps) {
     () => false,
   );
   return (
-    <IdempotentForm {...props} className="grid gap-4">
+    <KitOrBareForm {...props}>
       <div className="min-h-68">{isInBrowser && <RadixFields />}</div>
       <div>
         <Button>Order</Button>
       </div>
-    </IdempotentForm>
+    </KitOrBareForm>
   );
 }

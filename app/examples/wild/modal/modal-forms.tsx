@@ -1,7 +1,7 @@
 import { notFound } from 'next/navigation';
 import { issueKey } from 'oncekit/next';
-import { BareForm } from '../../../../components/examples/wild/bare-form.tsx';
 import { WildForm } from '../../../../components/examples/wild/wild-form.tsx';
+import { Button } from '../../../../components/ui/button.tsx';
 import { modalOrder, SHELVES } from '../../../../shop/lab/example-visits.ts';
 import { orderInModal, orderInModalWithoutKit } from '../actions.ts';
 
@@ -16,7 +16,7 @@ export async function ModalForms({ shelf }: { shelf: string }) {
           <input type="checkbox" name="stay" /> Stay here
         </label>
       </WildForm>
-      <BareForm action={orderInModalWithoutKit} />
+      <WildForm action={orderInModalWithoutKit} buttons={<Button variant="quiet">Order without oncekit</Button>} />
     </>
   );
 }

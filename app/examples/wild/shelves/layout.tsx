@@ -1,9 +1,9 @@
 import { issueKey } from 'oncekit/next';
 import type { ReactNode } from 'react';
 import { Example } from '../../../../components/examples/example.tsx';
-import { BareForm } from '../../../../components/examples/wild/bare-form.tsx';
 import { WildForm } from '../../../../components/examples/wild/wild-form.tsx';
 import { WildSection } from '../../../../components/examples/wild/wild-section.tsx';
+import { Button } from '../../../../components/ui/button.tsx';
 import { passingOrder } from '../../../../shop/lab/example-visits.ts';
 import { orderInPassing, saveWithoutKit } from '../actions.ts';
 
@@ -30,7 +30,7 @@ export default async function ShelvesLayout({ children }: { children: ReactNode 
           />
         </Example>
         <Example id="passing-bare" title="In a layout, without oncekit" text="The same form, as it is usually written.">
-          <BareForm action={saveWithoutKit} />
+          <WildForm action={saveWithoutKit} buttons={<Button variant="quiet">Order without oncekit</Button>} />
         </Example>
       </div>
     </WildSection>

@@ -1,7 +1,6 @@
 import { notFound } from 'next/navigation';
 import { issueKey } from 'oncekit/next';
 import { Example } from '../../../../../components/examples/example.tsx';
-import { BareForm } from '../../../../../components/examples/wild/bare-form.tsx';
 import { WildForm } from '../../../../../components/examples/wild/wild-form.tsx';
 import { Button } from '../../../../../components/ui/button.tsx';
 import { TextLink } from '../../../../../components/ui/text-link.tsx';
@@ -37,7 +36,7 @@ export default async function ShelfPage({ params }: Props) {
         </p>
       </Example>
       <Example id="shelf-bare" title={`The ${shelf}, without oncekit`} text="The same form, as it is usually written.">
-        <BareForm action={saveWithoutKit} />
+        <WildForm action={saveWithoutKit} buttons={<Button variant="quiet">Order without oncekit</Button>} />
       </Example>
     </>
   );
