@@ -1,6 +1,7 @@
 /**
  * `npm test`, every guarantee once: says its plan, sets up what it needs, runs Vitest, the package's own test and Playwright, and ends
- * with one line, `N passed, N failed`. `--all` runs every test, `--chaos` those that kill, soak, fail over and attack (testing/tier.ts).
+ * with one line, `N passed, N failed`. `--all` runs every test, and the forms in the wild once more on the build with Cache Components
+ * (testing/builds.ts); `--chaos` those that kill, soak, fail over and attack (testing/tier.ts).
  * Files that fail run once more, alone, but for `--chaos`: those that pass then are told as flaky, and kept in `.data/flaky.jsonl`.
  * `--e2e [filter]` runs the end-to-end tests alone, and with `--vitest filter` behind it those of Vitest's files as well;
  * `--matrix` those that each build of the demo must pass, on all four;
@@ -9,11 +10,12 @@
 import { randomInt } from 'node:crypto';
 import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { envOf, nameOf, VARIANTS, variantOf } from '../shop/variants.ts';
+import { envOf, nameOf, VARIANTS, type Variant, variantOf } from '../shop/variants.ts';
 import { buildApp, generateSources } from './services/build-app.ts';
 import { ensureEngines } from './services/engines-install.ts';
 import { findPrograms, installPrograms } from './services/install-programs.ts';
 import { spawnChild } from './services/process.ts';
+import { buildsOf } from './testing/builds.ts';
 import { cpuLines, cpuSeconds, workedIn } from './testing/cpu.ts';
 import { type EnginesSpec, enginesTable } from './testing/engines-table.ts';
 import { flakyLines, judge, withOpenLines } from './testing/flaky.ts';
@@ -51,13 +53,9 @@ const CHAOS = ['worker/crash', 'messaging/crash', 'once-per', 'fuzz', 'random-ha
 const isMatrix = process.argv.includes('--matrix');
 const isEngines = process.argv.includes('--engines');
 const e2eOnly = isMatrix || isEngines || process.argv.includes('--e2e');
-/** The settings that may differ from build to build. */
-const OF_EACH_BUILD = ['matrix', 'client-chunks', 'no-javascript', 'use-offline', 'static-shell', 'shared-keys'].map(
-  (name) => `${name}.e2e`,
-);
 const [forPlaywright, forVitest] = splitAt('--vitest', process.argv.slice(2));
 const chosen = forPlaywright.filter((arg) => !['--all', '--chaos', '--e2e', '--engines'].includes(arg));
-const filters = isMatrix ? OF_EACH_BUILD : isEngines ? ['--config=playwright.engines.config.ts', ...chosen] : chosen;
+const filters = isEngines ? ['--config=playwright.engines.config.ts', ...chosen] : chosen;
 const say = (line: string) => console.log(line);
 
 const runsVitest = !e2eOnly || forVitest.length > 0;
@@ -124,13 +122,14 @@ async function pack(): Promise<Count> {
   return await runner('The package', args, {}, () => countIn(`${RESULTS}pack.json`));
 }
 
-async function playwright(build: string, which: string[], variables: Record<string, string>, runs: BothRun[] = []) {
+async function playwright(variant: Variant, which: readonly string[], runs: BothRun[] = []) {
+  const build = nameOf(variant);
   const file = `${RESULTS}playwright-${build}.json`;
   await rm(file, { force: true });
   // Without a browser all its tests count as skipped: those that are listed do.
   const how = isWithout('chromium') ? ['--list', '--reporter=json'] : ['--reporter=list,json'];
   const args = ['node_modules/@playwright/test/cli.js', 'test', ...how, ...which];
-  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...TIER, ...variables };
+  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, ...TIER, ...envOf(variant) };
   const read = async () => {
     const text = await readFile(file, 'utf8').catch(() => undefined);
     if (text === undefined) return sumOf([]);
@@ -146,9 +145,10 @@ async function playwright(build: string, which: string[], variables: Record<stri
 /** One file of the run, once more, while nothing else runs. */
 async function runAgain({ on, path }: TestFile): Promise<Count> {
   const name = `Once more: ${path} (${on})`;
-  if (!path.endsWith('.e2e.ts')) return await vitest(name, ['--project', on, path]);
+  const variant = VARIANTS.find((each) => nameOf(each) === on);
+  if (!variant) return await vitest(name, ['--project', on, path]);
   say(`\n${name}`);
-  return await playwright(on, ['--workers=1', path], {});
+  return await playwright(variant, ['--workers=1', path]);
 }
 
 /** Keeps what was flaky for whoever comes next, in an ignored file. */
@@ -176,6 +176,9 @@ function steps(): Step[] {
       ? [
           { what: 'the production build of the app, unless there is one', minutes: ofShort(0.4) },
           { what: 'end-to-end tests', minutes: ofShort(3.1) },
+          ...(isAll
+            ? [{ what: 'the build with Cache Components, and the forms in the wild beside their bare twins on it' }]
+            : []),
         ]
       : []),
   ];
@@ -210,9 +213,10 @@ async function main(): Promise<boolean> {
   const counts = runsVitest ? [await vitest('Unit, type, component and database tests', files)] : [];
   if (isWhole) counts.push(await pack());
   const runs: BothRun[] = [];
-  for (const variant of isMatrix ? VARIANTS : [variantOf(process.env)]) {
+  const own = { variant: variantOf(process.env), which: filters };
+  for (const { variant, which } of buildsOf(isAll ? 'all' : isMatrix ? 'matrix' : 'other', own)) {
     if (!isWithout('chromium')) await buildApp({ log: say, signal, variant });
-    counts.push(await playwright(nameOf(variant), filters, envOf(variant), runs));
+    counts.push(await playwright(variant, which, runs));
   }
   // `npm test` has some of its rows; a list of tests has run none.
   const matrix = isShort || isWithout('chromium') ? [] : matrixTable(runs);

@@ -22,7 +22,8 @@ export async function startChromium(): Promise<Engine> {
   };
 }
 
-function tabOf(page: Page): Tab {
+/** A page of Playwright's as a tab. */
+export function tabOf(page: Page): Tab {
   return {
     open: async (url) => void (await page.goto(url)),
     reload: async () => void (await page.reload()),
@@ -31,6 +32,8 @@ function tabOf(page: Page): Tab {
     click: ({ x, y }, times) => page.mouse.click(x, y, { clickCount: times }),
     clickWhileLeaving: ({ x, y }) => page.mouse.click(x, y),
     type: (text) => page.keyboard.type(text),
+    enterDown: () => page.keyboard.down('Enter'),
+    enterUp: () => page.keyboard.up('Enter'),
     screenshot: () => page.screenshot(),
     another: async () => tabOf(await page.context().newPage()),
   };

@@ -17,6 +17,9 @@ export interface Tab {
   clickWhileLeaving(at: Point): Promise<void>;
   /** Presses keys, in whatever has the focus. */
   type(text: string): Promise<void>;
+  /** Presses Enter and keeps it down until it is let go; called again meanwhile, as often as a keyboard repeats it. */
+  enterDown(): Promise<void>;
+  enterUp(): Promise<void>;
   screenshot(): Promise<Buffer>;
   /** Another tab of the same window. */
   another(): Promise<Tab>;

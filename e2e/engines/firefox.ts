@@ -44,6 +44,8 @@ function tabOf(page: Page): Tab {
     click: ({ x, y }, times) => page.mouse.click(x, y, { count: times }),
     clickWhileLeaving: ({ x, y }) => page.mouse.click(x, y),
     type: (text) => page.keyboard.type(text),
+    enterDown: () => page.keyboard.down('Enter'),
+    enterUp: () => page.keyboard.up('Enter'),
     screenshot: async () => Buffer.from(await page.screenshot()),
     another: async () => tabOf(await page.browserContext().newPage()),
   };

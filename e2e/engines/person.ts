@@ -12,10 +12,17 @@ export interface Said {
 export class Person {
   readonly tab: Tab;
   readonly #home: string;
+  readonly #region: string;
 
-  constructor(tab: Tab, home: string) {
+  constructor(tab: Tab, home: string, region = 'main') {
     this.tab = tab;
     this.#home = home;
+    this.#region = region;
+  }
+
+  /** The same person, who looks for things in that region of the page alone: a selector of CSS. */
+  within(region: string): Person {
+    return new Person(this.tab, this.#home, region);
   }
 
   async go(path: string): Promise<void> {
@@ -30,7 +37,7 @@ export class Person {
     await this.until(async () => expect(await this.tab.evaluate(isLoaded, 'Place order')).toBe(true));
   }
 
-  /** Until React has taken the form over. It marks its elements; effects run right behind. */
+  /** Until React has taken over the forms, or the links where there is none. It marks its elements; effects run right behind. */
   async untilHydrated(): Promise<void> {
     await this.until(async () => expect(await this.tab.evaluate(isHydrated, null)).toBe(true));
   }
@@ -41,9 +48,9 @@ export class Person {
     for (const [label, value] of Object.entries(fields)) expect(entered[label], label).toBe(value);
   }
 
-  /** Types into a field, which may give way to an answer right behind it. */
+  /** Types into a field, which may give way to an answer right behind it. A choice takes what begins with that. */
   async type(label: string, value: string): Promise<void> {
-    await this.tab.evaluate(select, label);
+    await this.tab.evaluate(select, { region: this.#region, label });
     await this.tab.type(value);
   }
 
@@ -54,15 +61,25 @@ export class Person {
 
   /** Clicks one that may be there, on a page that may give way to another one. */
   async pressIfThere(name: string): Promise<void> {
-    const at = await this.tab.evaluate(middleOf, name);
+    const at = await this.tab.evaluate(middleOf, { region: this.#region, name });
     if (at) await this.tab.click(at, 1);
+  }
+
+  /** Keeps Enter down until then, and for a while longer: a keyboard repeats a key that is held. */
+  async holdEnter(until: () => Promise<boolean>): Promise<void> {
+    await this.until(async () => {
+      await this.tab.enterDown();
+      expect(await until()).toBe(true);
+    });
+    for (let more = 0; more < 20; more++) await this.tab.enterDown();
+    await this.tab.enterUp();
   }
 
   /** Where a button or link is, once it stands still and nothing lies over it. */
   async find(name: string): Promise<Point> {
     const found: Point[] = [];
     await this.until(async () => {
-      const at = await this.tab.evaluate(middleOf, name);
+      const at = await this.tab.evaluate(middleOf, { region: this.#region, name });
       expect(at, `"${name}" can be pressed`).not.toBeNull();
       if (at) found.push(at);
     });
@@ -71,7 +88,7 @@ export class Person {
 
   /** The words of the form; null where there is none. */
   async hears(): Promise<Said | null> {
-    return await this.tab.evaluate(status, null);
+    return await this.tab.evaluate(status, this.#region);
   }
 
   async untilHears(what: Partial<{ state: RegExp; words: RegExp }>): Promise<void> {
@@ -89,7 +106,7 @@ export class Person {
 
   /** True if there is such a button or link to press. */
   async sees(name: string): Promise<boolean> {
-    return await this.tab.evaluate(isShown, name);
+    return await this.tab.evaluate(isShown, { region: this.#region, name });
   }
 
   async path(): Promise<string> {
@@ -98,7 +115,7 @@ export class Person {
 
   /** The key that the form would send. */
   async key(): Promise<string> {
-    return await this.tab.evaluate(keyField, null);
+    return await this.tab.evaluate(keyField, this.#region);
   }
 
   /** The content of the labelled fields. */
@@ -120,6 +137,11 @@ export class Person {
   }
 }
 
+interface Named {
+  region: string;
+  name: string;
+}
+
 // These run in the page. Each stands by itself: nothing of this file is there.
 
 const text = () => document.body.innerText;
@@ -129,19 +151,22 @@ const isLoaded = (button: string) =>
   [...document.querySelectorAll('button')].some((one) => one.textContent?.trim() === button);
 
 const isHydrated = () => {
-  const form = document.querySelector('main form');
-  return form !== null && Object.keys(form).some((key) => key.startsWith('__reactProps$'));
+  const [forms, links] = [document.querySelectorAll('main form'), document.querySelectorAll('main a')];
+  const parts = [...(forms.length > 0 ? forms : links)];
+  const isReacts = (part: Element) => Object.keys(part).some((key) => key.startsWith('__reactProps$'));
+  return parts.length > 0 && parts.every(isReacts);
 };
 
-const select = (label: string) => {
-  const found = [...document.querySelectorAll('label')].find((one) => one.textContent?.trim() === label);
-  const field = found?.control as HTMLInputElement | null | undefined;
+const select = ({ region, label }: { region: string; label: string }) => {
+  const labels = [...document.querySelectorAll<HTMLLabelElement>(`${region} label`)];
+  const field = labels.find((one) => one.textContent?.trim() === label)?.control;
   if (!field) throw new Error(`There is no field ${label}.`);
   field.focus();
-  field.select();
+  if (field instanceof HTMLInputElement) field.select();
 };
 
-const keyField = () => (document.querySelector('main input[name=idempotency_key]') as HTMLInputElement).value;
+const keyField = (region: string) =>
+  (document.querySelector(`${region} input[name=idempotency_key]`) as HTMLInputElement).value;
 
 const values = () =>
   Object.fromEntries(
@@ -151,17 +176,18 @@ const values = () =>
     ]),
   );
 
-const isShown = (name: string) =>
-  [...document.querySelectorAll('main button, main a')].some(
+const isShown = ({ region, name }: Named) =>
+  [...document.querySelectorAll<HTMLButtonElement>(`${region} :is(button, a)`)].some(
     (one) => (one.getAttribute('aria-label') ?? one.textContent)?.trim() === name && one.checkVisibility(),
   );
 
 /** Null while it is not there, still moves, or lies under something else. */
-const middleOf = async (name: string) => {
+const middleOf = async ({ region, name }: Named) => {
+  const nameOf = (one: HTMLButtonElement) =>
+    (one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? one.textContent)?.trim();
   const look = () => {
-    const found = [...document.querySelectorAll('main button, main a')].find(
-      (one) => (one.getAttribute('aria-label') ?? one.textContent)?.trim() === name && one.checkVisibility(),
-    );
+    const all = [...document.querySelectorAll<HTMLButtonElement>(`${region} :is(button, a, [role=option])`)];
+    const found = all.find((one) => nameOf(one) === name && one.checkVisibility());
     if (!found) return null;
     found.scrollIntoView({ block: 'center', behavior: 'instant' });
     // Its first line: between two there may be nothing to click.
@@ -177,8 +203,8 @@ const middleOf = async (name: string) => {
   return before && after && before.x === after.x && before.y === after.y ? after : null;
 };
 
-const status = () => {
-  const found = [...document.querySelectorAll<HTMLElement>('[role=status][data-state]')].find((one) =>
+const status = (region: string) => {
+  const found = [...document.querySelectorAll<HTMLElement>(`${region} [role=status][data-state]`)].find((one) =>
     one.checkVisibility(),
   );
   return found ? { state: found.dataset.state ?? '', words: found.textContent ?? '' } : null;

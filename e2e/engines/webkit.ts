@@ -1,5 +1,5 @@
 import { expect } from '@playwright/test';
-import { Builder, Capabilities, Origin, type WebDriver } from 'selenium-webdriver';
+import { Builder, Capabilities, Key, Origin, type WebDriver } from 'selenium-webdriver';
 import { theWebKit } from '../../scripts/services/engines-install.ts';
 import { freePort, untilAnswering } from '../../scripts/services/ports.ts';
 import { spawnChild } from '../../scripts/services/process.ts';
@@ -99,6 +99,8 @@ function tabOf(inTab: (handle: string) => Promise<WebDriver>, handle: string, an
     clickWhileLeaving: (at) =>
       evaluate(({ x, y }) => document.elementFromPoint(x, y)?.closest<HTMLElement>('button')?.click(), at),
     type: async (text) => (await inTab(handle)).actions().sendKeys(text).perform(),
+    enterDown: async () => (await inTab(handle)).actions().keyDown(Key.ENTER).perform(),
+    enterUp: async () => (await inTab(handle)).actions().keyUp(Key.ENTER).perform(),
     screenshot: async () => Buffer.from(await (await inTab(handle)).takeScreenshot(), 'base64'),
     another,
   };

@@ -27,3 +27,12 @@ test('a row for each thing that happens, two columns for each build, and why a c
 test('nothing when no test of the matrix has run', () => {
   expect(matrixTable([{ build: 'default', report: { suites: [{ specs: [spec(true)] }] } }])).toEqual([]);
 });
+
+test('no columns for a build on which no test of the matrix has run', () => {
+  const matrix = { specs: [spec(true, { row: 'double click', javaScript: true })] };
+  const runs = [
+    { build: 'default', report: { suites: [matrix] } },
+    { build: 'other', report: { suites: [{ specs: [spec(true)] }] } },
+  ];
+  expect(matrixTable(runs)[0]?.trim()).toBe('default  no JS');
+});

@@ -21,9 +21,10 @@ export interface Run<S = MatrixSpec> {
 
 /**
  * The matrix as lines of text: a row for each thing that happens, two columns for each build, and below it why some
- * cells cannot be. Nothing when no test of the matrix has run; a question mark for a single one that has not.
+ * cells cannot be. Nothing of a build on which no test of the matrix has run; a question mark for a single one that has not.
  */
-export function matrixTable(runs: Run[]): string[] {
+export function matrixTable(all: Run[]): string[] {
+  const runs = all.filter(({ report }) => !cellsIn(report).next().done);
   const marks = new Map<string, string[]>();
   const reasons = new Map<string, string>();
   for (const [index, { report }] of runs.entries()) {

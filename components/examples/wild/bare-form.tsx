@@ -15,7 +15,9 @@ export function BareForm({
   return (
     <form {...form} action={submit}>
       {children}
-      <p role="status">{isPending ? 'Ordering…' : result?.ok ? 'Ordered.' : result?.message}</p>
+      <p role="status" data-state={isPending ? 'pending' : 'idle'}>
+        {isPending ? 'Ordering…' : result?.ok ? 'Ordered.' : result?.message}
+      </p>
     </form>
   );
 }

@@ -93,8 +93,8 @@ export async function WildForms({ formOf, children, link }: Props) {
         >
           <WildForm {...(await formOf('declined'))}>
             <SelectField label="Card" name="card" defaultValue="declined">
-              <option value="good">One that is good</option>
-              <option value="declined">One that is declined</option>
+              <option value="good">Good</option>
+              <option value="declined">Declined</option>
             </SelectField>
           </WildForm>
         </Example>

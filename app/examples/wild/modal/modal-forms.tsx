@@ -16,7 +16,12 @@ export async function ModalForms({ shelf }: { shelf: string }) {
           <input type="checkbox" name="stay" /> Stay here
         </label>
       </WildForm>
-      <WildForm action={orderInModalWithoutKit} buttons={<Button variant="quiet">Order without oncekit</Button>} />
+      <section aria-labelledby="modal-bare" className="grid gap-3 border-line border-t pt-4">
+        <h3 id="modal-bare" className="font-semibold">
+          Without oncekit
+        </h3>
+        <WildForm action={orderInModalWithoutKit} buttons={<Button variant="quiet">Order without oncekit</Button>} />
+      </section>
     </>
   );
 }
