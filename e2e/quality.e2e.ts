@@ -14,7 +14,7 @@ const PAGES = {
     ...['/mailbox', '/sign-in?error=wrong', '/receiver', '/not-there', '/docs', '/docs/errors', '/lab'],
     ...['/examples', '/examples/forms', '/examples/wild', '/examples/tabs', '/examples/react-hook-form'],
     ...['/examples/react-hook-form-rows', '/examples/tanstack-form'],
-    ...['/examples/wild/shelves/kitchen', '/examples/wild/modal', '/examples/wild/modal/hall'],
+    ...['/examples/wild/bare', '/examples/wild/shelves/kitchen', '/examples/wild/modal', '/examples/wild/modal/hall'],
   ],
 };
 
