@@ -159,7 +159,7 @@ const isHydrated = () => {
 
 const select = ({ region, label }: { region: string; label: string }) => {
   const labels = [...document.querySelectorAll<HTMLLabelElement>(`${region} label`)];
-  const field = labels.find((one) => one.textContent?.trim() === label)?.control;
+  const field = labels.find((one) => one.textContent?.trim() === label && one.checkVisibility())?.control;
   if (!field) throw new Error(`There is no field ${label}.`);
   field.focus();
   if (field instanceof HTMLInputElement) field.select();

@@ -8,7 +8,12 @@ import { Button } from '../../ui/button.tsx';
 export function RouteModal({ title, children }: { title: string; children: ReactNode }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const { back } = useRouter();
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    const own = dialog.current;
+    own?.showModal();
+    // With Cache Components Next hides the page that is left, and moves it: shown again, an open dialog could not be opened.
+    return () => own?.close();
+  }, []);
   return (
     <dialog
       ref={dialog}
