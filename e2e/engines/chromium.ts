@@ -34,6 +34,7 @@ export function tabOf(page: Page): Tab {
     type: (text) => page.keyboard.type(text),
     enterDown: () => page.keyboard.down('Enter'),
     enterUp: () => page.keyboard.up('Enter'),
+    repeatsKeys: true,
     screenshot: () => page.screenshot(),
     another: async () => tabOf(await page.context().newPage()),
   };

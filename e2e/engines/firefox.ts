@@ -46,6 +46,7 @@ function tabOf(page: Page): Tab {
     type: (text) => page.keyboard.type(text),
     enterDown: () => page.keyboard.down('Enter'),
     enterUp: () => page.keyboard.up('Enter'),
+    repeatsKeys: true,
     screenshot: async () => Buffer.from(await page.screenshot()),
     another: async () => tabOf(await page.browserContext().newPage()),
   };
