@@ -10,6 +10,9 @@ import type { RetryPolicy } from './index.ts';
 
 type How = Pick<TestOperationOptions<Order>, 'run'> & { policy: Partial<RetryPolicy> };
 
+/** Behind the last attempt that was lost: whether something else answers in the server's place. */
+const looked = (key: string) => ({ method: 'GET', key });
+
 /** A form whose only attempt had no answer: its request was lost, or its answer. */
 async function inDoubt(what: 'request' | 'answer', { run, policy = ONCE }: Partial<How> = {}) {
   const orders = shop(run ? { run } : {});
@@ -74,7 +77,7 @@ describe('B5 an edit while the outcome is unknown', () => {
     await says('This was already sent, and it went through. Order 1');
     await place();
     expect(orders.attempts).toHaveLength(1);
-    expect(orders.questions).toEqual([{ method: 'GET', key: initialKey }]);
+    expect(orders.questions).toEqual([looked(initialKey), { method: 'GET', key: initialKey }]);
   });
 
   test('it never arrived: the old key is fenced, then the new values have a new key', async () => {
@@ -134,7 +137,7 @@ describe('B4 S5 starting over', () => {
     const { orders, startOver, place, is, field, initialKey } = await inDoubt('request');
     await userEvent.click(startOver);
     await is('idle');
-    expect(orders.questions).toEqual([{ method: 'DELETE', key: initialKey }]);
+    expect(orders.questions).toEqual([looked(initialKey), { method: 'DELETE', key: initialKey }]);
     await expect.poll(field).not.toBe(initialKey);
     await place();
     await is('hasSucceeded');

@@ -223,7 +223,7 @@ describe('B5 an attempt without an answer', () => {
     const held = orders.hold('request');
     const { place, is, says } = await open(orders, { policy: { ...IMPATIENT, timeoutMs: 50 } });
     await place();
-    await says('It has not reached us so far. Sending it again is safe.');
+    await says('It is still on its way. Please stay on this page.');
     await is('unknown');
     held.release();
     await is('hasSucceeded');
