@@ -156,6 +156,14 @@ describe('on the page of the form that was sent', () => {
     expect(loaded).toEqual([]);
   });
 
+  test('behind a proxy that wants a sign-in it loads the form, where a person is led to that', async () => {
+    await lose();
+    vi.spyOn(window, 'fetch').mockImplementation(async () => new Response('Sign in', { status: 401 }));
+    const { is } = await showErrorPage();
+    await is('leaving');
+    await expect.poll(() => loaded).toEqual([HERE]);
+  });
+
   test('a key that this page alone remembers is not left behind', async () => {
     const { orders, intent } = await lose({ storage: 'memory' });
     orders.down();

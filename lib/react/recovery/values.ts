@@ -43,10 +43,11 @@ export function fieldsOf(form: Element | null): HTMLInputElement[] {
 /** True where a file among these values is gone, or has changed since it was chosen: no browser sends it any more. */
 export async function hasUnreadableFile(value: unknown): Promise<boolean> {
   if (value instanceof Blob) {
-    const reader = value.stream().getReader(); // of a slice Chromium says that it is empty where the file is gone
-    const first = await reader.read().catch(() => null);
-    void reader.cancel().catch(() => {});
-    return !first;
+    // Of a slice Chromium says that it is empty where the file is gone. Simulated browsers have no streams.
+    const reader = value.stream?.().getReader();
+    const first = await reader?.read().catch(() => null);
+    void reader?.cancel().catch(() => {});
+    return first === null;
   }
   const parts =
     value instanceof FormData ? value.values() : typeof value === 'object' ? Object.values(value ?? {}) : [];

@@ -191,6 +191,7 @@ describe('a file that cannot be read', () => {
     [false, formWith(file('a cat'))],
     [false, { empty: file(''), none: null, when: new Date(), n: 1n, text: 'cat.png' }],
     [false, undefined],
+    [false, Object.defineProperty(file('a cat'), 'stream', { value: undefined })],
   ])('is found wherever it is: %s', async (isLost, values) => {
     expect(await hasUnreadableFile(values)).toBe(isLost);
   });
