@@ -16,13 +16,3 @@ export const NO_WORKER_AFTER_MS = 3_600_000;
 export function renewalIntervalMs(leaseMs: number): number {
   return Math.max(1, Math.floor(leaseMs / 3));
 }
-
-/**
- * Tells whether an executor must take its lease for lost that has not been told of a renewal since.
- *
- * @param askedAt when the last successful renewal was asked for. The database counts from later on, so the executor
- *   gives up first. Milliseconds of a monotonic clock.
- */
-export function isLeaseDoubtful(askedAt: number, now: number, leaseMs: number): boolean {
-  return now - askedAt >= leaseMs;
-}

@@ -33,8 +33,6 @@ afterAll(async () => {
 
 type Client = TestDatabase['client'];
 
-const storeOf = () => inboxStoreOn<Tx>(new Db(client, { part: 'messaging' }));
-
 /** An inbox as one process has it. */
 function inboxOn(on: Client, options: Partial<InboxOptions<Client>> = {}) {
   const reports: Report[] = [];
@@ -449,7 +447,8 @@ describe('M3 failures', () => {
     const inbox = inboxOn(client, settings);
     await inbox.receiveOnce(event('unwritten'));
     const failed = () => Promise.reject(new StoreUnavailableError('away'));
-    const forgetful = makeInbox({ ...storeOf(), recordFailure: failed }, settings);
+    const store = inboxStoreOn<Tx>(new Db(client, { part: 'messaging' }));
+    const forgetful = makeInbox({ ...store, recordFailure: failed }, settings);
     for (let times = 0; times < 3; times++) {
       await timePasses();
       await expect(forgetful.retryDue()).rejects.toThrow('away');
@@ -495,7 +494,7 @@ describe('M3 failures', () => {
   test('a worker that was overtaken counts nothing of what another one has taken since', async () => {
     const fails = () => Promise.reject(new Error('no'));
     await inboxOn(client).receiveOnce(event('overtaken'), fails);
-    const store = storeOf();
+    const store = inboxStoreOn<Tx>(new Db(client, { part: 'messaging' }));
     const takes: (FailedEvent | undefined)[] = [];
     for (let times = 0; times < 2; times++) {
       await timePasses();

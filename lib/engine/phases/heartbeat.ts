@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { LeaseLostError } from '../../core/errors.ts';
-import { isLeaseDoubtful, renewalIntervalMs } from '../../core/lease.ts';
+import { renewalIntervalMs } from '../../core/lease.ts';
 import { settleWithin } from '../../core/wait.ts';
 
 export interface Heartbeat {
@@ -40,7 +40,8 @@ export function startHeartbeat({ leaseMs, renew, isRowLocked, until }: Heartbeat
     if (stopping.signal.aborted) return;
     if (isRenewed) renewedAt = askedAt;
     else if (isRenewed === false) lose('somebody else holds the key');
-    else if (isLeaseDoubtful(renewedAt, performance.now(), leaseMs)) lose('no renewal succeeded in time');
+    // The database counts from later on than from when it was asked, so the executor gives up first.
+    else if (performance.now() - renewedAt >= leaseMs) lose('no renewal succeeded in time');
   }
 
   function lose(existing: string): void {

@@ -46,10 +46,9 @@ describe('the Prisma store', () => {
       SELECT now() - age * interval '1 h', box, 'bank', 'eve', 'requeued'
         FROM unnest('{8759, 8761}'::int[]) AS age, unnest('{inbox,outbox}'::text[]) AS box`;
     const [store, messages] = [prismaStore(client), new Db(client, { part: 'messaging' })];
-    const [outbox, inbox] = [outboxOn(messages), inboxOn(messages)];
     const reaped = await Promise.all([1, 2].map(() => store.reapAudit(720 * 3_600_000, 10)));
     expect(reaped.reduce((sum, count) => sum + count)).toBe(2);
-    expect([await outbox.reapRecords(10), await inbox.reapRecords(10)]).toEqual([1, 1]);
+    expect([await outboxOn(messages).reapRecords(10), await inboxOn(messages).reapRecords(10)]).toEqual([1, 1]);
     expect([await client.idempotencyAudit.count(), await client.messageEvent.count()]).toEqual([1, 2]);
   });
 

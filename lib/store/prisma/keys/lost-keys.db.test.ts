@@ -9,8 +9,12 @@ import { ticketOf } from './claim.ts';
 import { lostKeysOn } from './lost-keys.ts';
 
 let database: TestDatabase;
+let store: ReturnType<typeof storeOf>;
+let lostKeys: ReturnType<typeof lostKeysOn>;
 beforeAll(async () => {
   database = await testDatabase({ ownsTables: true });
+  store = storeOf(database.client);
+  lostKeys = lostKeysOn(new Db(database.client));
 });
 afterAll(() => database?.drop());
 
@@ -41,8 +45,6 @@ const counts = async (key: string) => {
 };
 
 test('a key is entered with its steps and its record, due at once, and what is there wins', async () => {
-  const store = storeOf(database.client);
-  const lostKeys = lostKeysOn(new Db(database.client));
   const steps = [{ kind: 'capture', name: 'id', position: 1, result: '1' } as const, { ...call, result: null }];
   expect(await lostKeys.enterLost(lost('a', { input, steps }), by)).toBe('entered');
   expectCounted(await counts('a')).toEqual([1, 2, 1]);
@@ -60,8 +62,6 @@ test('a key is entered with its steps and its record, due at once, and what is t
 });
 
 test('an answer is entered as settled', async () => {
-  const store = storeOf(database.client);
-  const lostKeys = lostKeysOn(new Db(database.client));
   expect(await lostKeys.enterLost(lost('b'), by)).toBe('entered');
   expect(await store.find({ ...scope, key: 'b' })).toMatchObject({
     state: 'succeeded',
@@ -72,7 +72,6 @@ test('an answer is entered as settled', async () => {
 });
 
 test('a key that somebody executes at this moment is left to them', async () => {
-  const lostKeys = lostKeysOn(new Db(database.client));
   const other = await watchOf(database.url);
   await other.query('BEGIN');
   await other.query('SELECT pg_advisory_xact_lock($1)', [ticketOf(lost('c'))]);
@@ -87,8 +86,6 @@ test.each([
   ['an answer is entered without it, once it is asked again', { result: 'd1' }, 'entered'],
   ['a key that would be gone on with is not entered', { input, steps: [{ ...call, result: null }] }, 'held'],
 ] as const)('where another key commits its thing beside the entry, %s', async (_, is, toldAgain) => {
-  const store = storeOf(database.client);
-  const lostKeys = lostKeysOn(new Db(database.client));
   const other = await watchOf(database.url);
   const thing = `cart of ${toldAgain}`;
   const [holder, late] = [lost(`holder-${toldAgain}`), { ...lost(`late-${toldAgain}`, is), thing }];
