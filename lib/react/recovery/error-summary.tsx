@@ -3,7 +3,6 @@
 import { type MouseEvent, useEffect, useRef } from 'react';
 import { fieldErrorId } from '../fields/field-error-id.ts';
 import type { IdempotentSubmit } from '../idempotent-submit.ts';
-import { fieldsOf } from './values.ts';
 
 /** Which submit it is about, and how it looks. */
 export interface ErrorSummaryProps {
@@ -98,4 +97,11 @@ function describeFields(formId: string, errors: Record<string, string[]>): () =>
   return () => {
     for (const [field, attribute] of said) field.removeAttribute(attribute);
   };
+}
+
+/** The form's fields in the order of the page, but for those that nobody sees. A field of the name `elements` hides the form's own. */
+export function fieldsOf(form: Element | null): HTMLInputElement[] {
+  if (form?.localName !== 'form') return [];
+  const elements = Reflect.get(HTMLFormElement.prototype, 'elements', form);
+  return ([...elements] as HTMLInputElement[]).filter(({ type }) => type !== 'hidden');
 }

@@ -1,6 +1,7 @@
 import { isInternalField } from '../../core/fields.ts';
 import { isVolatile } from '../../core/volatile.ts';
 import type { Submitted } from '../submission/context.ts';
+import { fieldsOf } from './error-summary.tsx'; // pages may load that one first, without this
 
 /** What is sent, written down to be compared. `seen`: as far as a person can see it. `pressed`: the button, which stands apart. */
 interface Written {
@@ -31,13 +32,6 @@ export function writeDown({ values, element, button }: Submitted, volatile: read
     all: JSON.stringify(entries, asText),
     pressed: button?.name ? JSON.stringify([button.name, button.value]) : '',
   };
-}
-
-/** The form's fields in the order of the page, but for those that nobody sees. A field of the name `elements` hides the form's own. */
-export function fieldsOf(form: Element | null): HTMLInputElement[] {
-  if (form?.localName !== 'form') return [];
-  const elements = Reflect.get(HTMLFormElement.prototype, 'elements', form);
-  return ([...elements] as HTMLInputElement[]).filter(({ type }) => type !== 'hidden');
 }
 
 /** True where a file among these values is gone, or has changed since it was chosen: no browser sends it any more. */
