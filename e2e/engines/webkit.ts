@@ -92,8 +92,8 @@ function tabOf(inTab: (handle: string) => Promise<WebDriver>, handle: string, an
     back: async () => (await inTab(handle)).navigate().back(),
     evaluate,
     click: async (at, times) => {
-      // Its driver takes two clicks at one place for a double click, half a second long, whatever was done between them.
-      const x = at.x + (++clicks % 2);
+      // Its driver takes two clicks near each other for a double click, half a second long, whatever was done between them.
+      const x = at.x + 8 * (++clicks % 2);
       const mouse = (await inTab(handle)).actions().move({ x, y: at.y, origin: Origin.VIEWPORT, duration: 0 });
       for (let n = 0; n < times; n++) mouse.click();
       await mouse.perform();
