@@ -243,8 +243,9 @@ function layout(page: Page): Locator {
   return formOf(page, 'A form in a layout');
 }
 
+/** The form in it, and not the twin below. */
 function modal(page: Page): Locator {
-  return page.getByRole('dialog', { name: 'Mugs for the kitchen' });
+  return page.getByRole('dialog', { name: 'Mugs for the kitchen' }).locator('form').first();
 }
 
 /** This page, and none below it. */
@@ -263,13 +264,8 @@ async function save(page: Page, quantity: string): Promise<void> {
   await page.waitForURL(at(SHELVES));
 }
 
-/** Its field, and not that of the twin beside it. */
-function quantityIn(form: Locator): Locator {
-  return form.getByLabel('Quantity').first();
-}
-
 async function order(form: Locator, quantity: string): Promise<void> {
-  await quantityIn(form).fill(quantity);
+  await form.getByLabel('Quantity').fill(quantity);
   await button(form, 'Order').click();
 }
 
@@ -296,7 +292,7 @@ async function expectTold(form: Locator): Promise<void> {
 async function expectFree(form: Locator): Promise<void> {
   await ordered(form);
   await expect(statusIn(form)).toHaveText('It went through.');
-  await expect(quantityIn(form)).toHaveValue('1');
+  await expect(form.getByLabel('Quantity')).toHaveValue('1');
 }
 
 /** The latest orders, in the order in which they were placed. */

@@ -8,7 +8,7 @@ export const metadata = { title: 'Forms in the wild, without oncekit' };
 export default function BarePage() {
   return (
     <>
-      <PageTitle lead="The same forms as they are usually written: what arrives is an order. A double click is two.">
+      <PageTitle lead="The same forms as they are usually written: what arrives is an order, and not all that their texts promise holds.">
         Forms in the wild, without oncekit
       </PageTitle>
       <WildForms
