@@ -395,6 +395,23 @@ describe('React’s own states', () => {
     expectCounted(orders.effects).toHaveLength(1);
   });
 
+  test('useFormStatus is pending no longer while it is found out why the only attempt was lost', async () => {
+    const orders = shop();
+    const only = orders.hold('answer');
+    const { place, screen } = await show({ orders, policy: ONCE, children: <Pending /> });
+    const pending = screen.getByText(/^(pending|at rest)$/);
+    await place();
+    await only.reached;
+    await expect.element(pending).toHaveTextContent('pending');
+    let answer = (_: Response) => {};
+    const looks = vi.spyOn(window, 'fetch').mockReturnValue(new Promise((go) => (answer = go)));
+    only.lose();
+    await expect.poll(() => looks.mock.calls.length).toBe(1);
+    await expect.element(pending).toHaveTextContent('at rest');
+    answer(new Response('Sign in', { status: 401 }));
+    looks.mockRestore();
+  });
+
   test('a form that goes while it is pending holds up no navigation', async () => {
     const orders = shop();
     const held = orders.hold();

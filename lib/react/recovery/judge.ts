@@ -226,6 +226,8 @@ export function createJudge<R>(form: SubmissionContext<R>) {
     judge,
     follow,
     isEdited,
+    /** The values that were submitted, if they were sent under this key. */
+    sentUnder: (key: string) => (past?.key === key ? past.sent.values : undefined),
     /** An event of a field says that a person changes it. It counts unless the values say otherwise. */
     isEdit(): boolean {
       if (past) past.base ??= past.left;

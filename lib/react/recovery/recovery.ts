@@ -74,9 +74,10 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
         continue;
       }
       out ??= sendAttempt(form, send, n > 1, signal);
+      const { key } = state();
       const reply = await Promise.race([out, sleep(policy.timeoutMs, signal).then((): 'late' => 'late')]);
       const isLate = reply === 'late';
-      if (isLate) void awaitLate(out, page);
+      if (isLate && !page.aborted) void awaitLate(out, key, page);
       if (signal.aborted || !reply) return;
       out = undefined;
       const { thrown, outcome, type }: Partial<ActionReply<R>> = isLate ? {} : reply;
@@ -89,7 +90,8 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       const steers = `${Object(thrown).digest}`.startsWith('NEXT_');
       if (steers) settings().rethrow(thrown);
       const isLost = type === 'lost' && !steers && !reload;
-      const isUnreadable = isLost && (await hasUnreadableFile(form.sent?.values));
+      if (isLost) form.endPending(); // finding out why is no part of the attempt
+      const isUnreadable = isLost && (await hasUnreadableFile(judge.sentUnder(state().key)));
       const again = inTime && !steers && !isLate && !reload && !isUnreadable;
       // A second attempt makes up for most losses sooner than this is found out.
       const looks = isLost && !isUnreadable && (n === 2 || !again);
@@ -108,14 +110,14 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
   }
 
   /** An attempt cannot be aborted, so one that is late is still out, and its end counts. */
-  async function awaitLate(out: PendingAttempt<R>, page: AbortSignal): Promise<void> {
-    lateKeys.set(out, state().key);
+  async function awaitLate(out: PendingAttempt<R>, key: string, page: AbortSignal): Promise<void> {
+    lateKeys.set(out, key);
     const late = await out;
     lateKeys.delete(out);
     if (page.aborted) return;
     if (late && late.type !== 'lost') dispatch({ ...late, again: false, isLate: true });
-    // It is on its way no more.
-    else if (state().cause === 'late') dispatch({ type: 'asked', by: 'person' });
+    // It is on its way no more. A submit that tries again by itself goes on.
+    else if (state().cause === 'late' && !state().isPending) dispatch({ type: 'asked', by: 'person' });
   }
 
   // Asking often is cheaper than one place in the action queue.
@@ -131,14 +133,17 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       // Another key has done what this one was for, and its row is the one that there is.
       if (answer?.by) answer = await askStatus<R>(settings(), answer.by, 'GET');
       // A person who changes the form may have chosen another one.
-      const isUnreadable = by !== 'edit' && !isFence(by) && (await hasUnreadableFile(form.sent?.values));
+      const isUnreadable = by !== 'edit' && !isFence(by) && (await hasUnreadableFile(judge.sentUnder(key)));
       if (signal.aborted || state().key !== key) return;
       const isOffline = !answer && !navigator.onLine;
       failures = answer || isOffline ? 0 : failures + 1;
       const cause = isUnreadable ? 'unreadable' : undefined;
       const isLate = [...lateKeys.values()].includes(key);
-      if (answer)
-        dispatch({ type: 'found', answer, again, cause: isLate ? 'late' : cause, visitKey: visits.keyOfVisit(answer) });
+      if (answer) {
+        const visitKey = visits.keyOfVisit(answer);
+        // What cannot be sent is not sent once more for its replay either.
+        dispatch({ type: 'found', answer, again: again && !isUnreadable, cause: isLate ? 'late' : cause, visitKey });
+      }
       if (latestPoll !== thisPoll) return; // another check has begun meanwhile, and asks by itself
       if (failures >= POLL_FAILURES || Date.now() > until) dispatch({ type: 'unanswered', cause });
       // Another question is asked at once.

@@ -34,19 +34,22 @@ export function writeDown({ values, element, button }: Submitted, volatile: read
   };
 }
 
+/** How long a file is waited for. */
+const READ_MS = 1000;
+
 /** True where a file among these values is gone, or has changed since it was chosen: no browser sends it any more. */
 export async function hasUnreadableFile(value: unknown): Promise<boolean> {
   if (value instanceof Blob) {
     // Of a slice Chromium says that it is empty where the file is gone. Simulated browsers have no streams.
     const reader = value.stream?.().getReader();
-    const first = await reader?.read().catch(() => null);
+    // A disk behind a network may say nothing.
+    const first = await Promise.race([reader?.read().catch(() => null), new Promise((go) => setTimeout(go, READ_MS))]);
     void reader?.cancel().catch(() => {});
     return first === null;
   }
   const parts =
     value instanceof FormData ? value.values() : typeof value === 'object' ? Object.values(value ?? {}) : [];
-  for (const part of parts) if (await hasUnreadableFile(part)) return true;
-  return false;
+  return (await Promise.all([...parts].map(hasUnreadableFile))).includes(true);
 }
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : +(one > other));
