@@ -85,18 +85,18 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       // The new page knows the action, and asks about the same key. Once, and not where the key would be forgotten with the page.
       const reload = isUnknownAction(thrown) && !form.meta?.reloaded && records.isKept(intent);
       if (reload) form.meta = { ...form.meta, submittedAt: startedAt, reloaded: true };
-      const inTime = n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
+      const inTime = () => n < policy.attempts && Date.now() - startedAt + waitMs <= policy.totalMs;
       // The error of `notFound()` and its like, which Next catches while rendering.
       const steers = `${Object(thrown).digest}`.startsWith('NEXT_');
       if (steers) settings().rethrow(thrown);
       const isLost = type === 'lost' && !steers && !reload;
       if (isLost) form.endPending(); // finding out why is no part of the attempt
       const isUnreadable = isLost && (await hasUnreadableFile(judge.sentUnder(state().key)));
-      const again = inTime && !steers && !isLate && !reload && !isUnreadable;
       // A second attempt makes up for most losses sooner than this is found out.
-      const looks = isLost && !isUnreadable && (n === 2 || !again);
+      const looks = isLost && !isUnreadable && (n === 2 || !inTime());
       const isElsewhere = looks && (await askStatus(settings(), state().key, 'GET'))?.state === 'elsewhere';
       if (signal.aborted) return;
+      const again = inTime() && !steers && !isLate && !reload && !isUnreadable;
       // Actions queue up behind the one that hangs, so only the status route can help; or its answer, if it comes. Nor do more
       // attempts help where a file cannot be read, or where something else answers.
       dispatch(reply === 'late' || isUnreadable || isElsewhere ? { type: 'asked', by: 'run' } : { ...reply, again });

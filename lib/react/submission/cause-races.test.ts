@@ -70,6 +70,24 @@ describe('an attempt that is late', () => {
   });
 });
 
+describe('a look behind a loss', () => {
+  onAPage();
+
+  it('B5 takes of the time in which it may be tried again', async () => {
+    const slow = async () => {
+      await new Promise((go) => setTimeout(go, 6000));
+      return Response.json({ state: 'absent' });
+    };
+    status.mockImplementation(slow);
+    const action = vi.fn<SubmitAction<string>>(lose);
+    const { state, submit } = begin(action, { policy: { ...DEFAULT_POLICY, totalMs: 5000 } });
+    void submit(new FormData());
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(sent(action)).toHaveLength(2);
+    expect(state()).toMatchObject({ status: 'unknown', isPending: false });
+  });
+});
+
 class BrokenFile extends File {
   constructor(private pull: () => Promise<void>) {
     super([], 'cat.png');
