@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { expect } from '@playwright/test';
 import { Builder, Capabilities, Key, Origin, type WebDriver } from 'selenium-webdriver';
 import { theWebKit } from '../../scripts/services/engines-install.ts';
@@ -5,22 +6,24 @@ import { freePort, untilAnswering } from '../../scripts/services/ports.ts';
 import { spawnChild } from '../../scripts/services/process.ts';
 import type { BrowserWindow, Engine, Tab } from './engine.ts';
 
+/** A window comes up within a second or two. */
+const WINDOW_MS = 20_000;
+
 export async function startWebKit(): Promise<Engine> {
-  const { driver, screen, browser } = await theWebKit();
-  const port = await freePort();
-  const lines: string[] = [];
-  const child = spawnChild({
-    name: 'WebKitWebDriver',
-    command: screen,
-    args: ['-a', driver, `--port=${port}`],
-    onLine: (line) => lines.push(line),
-    log: (line) => lines.push(line),
-  });
-  const server = `http://127.0.0.1:${port}`;
-  await untilAnswering(`${server}/status`, { timeoutMs: 30_000, signal: new AbortController().signal }).catch(() => {
-    throw new Error(`WebKitWebDriver does not answer:\n${lines.join('\n')}`);
-  });
-  const first = await session(server, browser);
+  const { browser } = await theWebKit();
+  let driver = await startDriver();
+  const begin = async (): Promise<WebDriver> => {
+    const begun = session(driver.url, browser);
+    begun.catch(() => {}); // where nobody waits for it any more
+    const late = setTimeout(WINDOW_MS, undefined, { ref: false });
+    const first = await Promise.race([begun, late]);
+    if (first) return first;
+    // Once in a while its browser does not come up, and the driver waits for it for ever.
+    await driver.stop();
+    driver = await startDriver();
+    return await session(driver.url, browser);
+  };
+  const first = await begin();
   const version = (await first.getCapabilities()).get('browserVersion');
   await first.quit();
   return {
@@ -28,10 +31,28 @@ export async function startWebKit(): Promise<Engine> {
     // Whatever a driver opens is a private window: MiniBrowser keeps nothing of it.
     open: async (kind) => {
       if (kind === 'noStorage') throw new Error('WebKit cannot be told to refuse storage.');
-      return windowOf(await session(server, browser));
+      return windowOf(await begin());
     },
-    close: () => child.stop(),
+    close: () => driver.stop(),
   };
+}
+
+async function startDriver() {
+  const { driver, screen } = await theWebKit();
+  const port = await freePort();
+  const lines: string[] = [];
+  const { stop } = spawnChild({
+    name: 'WebKitWebDriver',
+    command: screen,
+    args: ['-a', driver, `--port=${port}`],
+    onLine: (line) => lines.push(line),
+    log: (line) => lines.push(line),
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await untilAnswering(`${url}/status`, { timeoutMs: 30_000, signal: new AbortController().signal }).catch(() => {
+    throw new Error(`WebKitWebDriver does not answer:\n${lines.join('\n')}`);
+  });
+  return { url, stop };
 }
 
 async function session(server: string, binary: string): Promise<WebDriver> {
