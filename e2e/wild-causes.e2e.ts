@@ -80,22 +80,6 @@ test.describe('a file that is gone', () => {
     expect(await form.locator('[name=idempotency_key]').inputValue()).toBe(key);
     expectCounted(await shop.gained()).toEqual(ONE);
   });
-
-  test('B5 behind an answer that does not come: the order is found, and shown', async ({ page, shop, network }) => {
-    await page.clock.install();
-    const { form, posts, choose } = await openPicture(page);
-    const file = await makeFile('cat.png');
-    await choose(file);
-    await network.break({ match: TO_FORMS, kind: 'delay-answer', ms: 600_000 });
-    await button(form, 'Order the print').click();
-    await expect.poll(async () => (await shop.gained()).orders).toBe(1);
-    await rm(file);
-    await page.clock.fastForward('00:11');
-    await ordered(form);
-    await expect(form).toContainText('with your picture of 2,000 bytes');
-    expect(posts).toHaveLength(1);
-    expectCounted(await shop.gained()).toEqual(ONE);
-  });
 });
 
 test.describe('an attempt that takes longer than it is waited for', () => {

@@ -19,7 +19,7 @@ export interface Tab {
   type(text: string): Promise<void>;
   /** Presses Enter and keeps it down until it is let go; called again meanwhile, as often as a keyboard repeats it. */
   enterDown(): Promise<void>;
-  /** Whether the second `enterDown` does anything. */
+  /** True where the second `enterDown` does something. */
   repeatsKeys: boolean;
   enterUp(): Promise<void>;
   screenshot(): Promise<Buffer>;

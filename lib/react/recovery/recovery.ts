@@ -81,7 +81,8 @@ export function createRecovery<R>(form: SubmissionContext<R>): Recovery<R> {
       if (signal.aborted || !reply) return;
       out = undefined;
       const { thrown, outcome, type }: Partial<ActionReply<R>> = isLate ? {} : reply;
-      const waitMs = (outcome?.ok === false && outcome.retryAfterMs) || fullJitter(n, policy, Math.random());
+      const askedMs = outcome?.ok === false ? outcome.retryAfterMs : undefined;
+      const waitMs = askedMs ?? fullJitter(n, policy, Math.random());
       // The new page knows the action, and asks about the same key. Once, and not where the key would be forgotten with the page.
       const reload = isUnknownAction(thrown) && !form.meta?.reloaded && records.isKept(intent);
       if (reload) form.meta = { ...form.meta, submittedAt: startedAt, reloaded: true };

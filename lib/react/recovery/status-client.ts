@@ -31,7 +31,7 @@ export async function askStatus<R>(
   try {
     const asking = { method, signal: AbortSignal.timeout(timeoutMs) };
     let response = await fetch(url, { ...asking, redirect: 'manual' });
-    // What a proxy answers to somebody whom it does not let through, such as one who is to sign in first.
+    // A proxy answers so to somebody whom it does not let through, such as one who is to sign in first.
     isElsewhere = response.type === 'opaqueredirect' || [401, 403, 407, 511].includes(response.status);
     if (response.type === 'opaqueredirect') response = await fetch(url, asking);
     // Without this line the fault would show only when an answer is lost, as "we do not know" for ever.

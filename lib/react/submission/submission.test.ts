@@ -52,6 +52,16 @@ describe('a submission', () => {
     expect(sent(action).at(-1)).toEqual(['k1', '3']);
   });
 
+  it('tries again at once where a refusal asks for no pause', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.999);
+    const action = vi.fn<SubmitAction<string>>().mockResolvedValue(success);
+    action.mockResolvedValueOnce(refuse('unavailable', { executed: 'unknown', retryAfterMs: 0 }));
+    const done = begin(action).submit(new FormData());
+    await vi.advanceTimersByTimeAsync(0);
+    expect(action).toHaveBeenCalledTimes(2);
+    expect(await done).toEqual(success);
+  });
+
   it('goes on asking where single questions are lost between answers, and stops after three lost in a row', async () => {
     const running = { state: 'in_progress', retryAfterMs: 1000 };
     for (let n = 0; n < 4; n++) {
