@@ -10,14 +10,7 @@ import {
   typeOf,
 } from './form-shape.ts';
 import { MAX_FIELDS } from './payload-limits.ts';
-import type { StandardSchema } from './standard-schema.ts';
-
-/** A form as its schema gets it. */
-interface FormValues {
-  readonly values: Record<string, unknown>;
-  /** The name of the field at a place of `values`, as the form has it: for messages about it. */
-  nameOf(path: readonly PropertyKey[]): string;
-}
+import type { NameOf, StandardSchema } from './standard-schema.ts';
 
 /**
  * Reads a form for its schema. Names are paths (`lines[0].sku` or `lines.0.sku`, `tags[]`). Where the schema's library says
@@ -27,11 +20,12 @@ interface FormValues {
  *
  * @throws BadPayloadError where one field has two names in the form
  */
-export function formValues(form: FormData, schema: StandardSchema): FormValues {
+export function formValues(form: FormData, schema: StandardSchema) {
   const shapes = formShapeOf(schema);
   const literal = shapes?.resolve(shapes.root)?.properties ?? {};
   const tree = formTree(form, (name) => Object.hasOwn(literal, name));
-  return { values: new FormReader(shapes).readForm(tree.root), nameOf: (path) => nameAt(tree, path) };
+  const nameOf: NameOf = (path) => nameAt(tree, path);
+  return { values: new FormReader(shapes).readForm(tree.root), nameOf };
 }
 
 /** Reads places as their shapes have it. Undefined: nothing is there. */

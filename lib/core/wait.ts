@@ -51,13 +51,7 @@ export function settleWithin<T, Late>(
     const timer: { unref?(): void } | number = setTimeout(expire, Math.min(ms, LONGEST_MS));
     // A browser's timer is a number.
     if (!keepsAlive && typeof timer === 'object') timer.unref?.();
-    const inTime =
-      <Given>(settle: (given: Given) => void) =>
-      (given: Given) => {
-        clearTimeout(timer as number);
-        settle(given);
-      };
-    promise.then(inTime(resolve), inTime(reject));
+    promise.then(resolve, reject).then(() => clearTimeout(timer as number));
   });
 }
 

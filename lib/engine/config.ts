@@ -5,7 +5,7 @@ import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
 import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';
 import type { Begin } from './definition.ts';
-import { type ErrorContext, type ErrorReporter, errorReporter, type Log, type LogEntry, tracedLog } from './log.ts';
+import { type ErrorContext, errorReporter, type LogEntry, tracedLog } from './log.ts';
 
 /**
  * Moments of an execution at which a process may die; tests kill it there. `commit` is that of the one transaction, or
@@ -120,26 +120,6 @@ export const OPTIONS: OptionNames<Options> = {
   onPoint: true,
 };
 
-/** The options, checked and filled in. */
-export interface Config extends Required<Pick<Options, 'leaseMs' | 'namespace' | 'waitMs' | 'poolSize' | 'clock'>> {
-  readonly secrets: Secrets;
-  readonly scope: NonNullable<Options['scope']>;
-  /** `edited`: an operation may be defined anew, and two of one name that come together are two. */
-  readonly redefine: boolean | 'edited';
-  readonly windowMs: number;
-  readonly retentionMs: number;
-  readonly phasesRetentionMs: number;
-  readonly auditRetentionMs: number;
-  /** Not called where there is none: an await costs even if there is nothing to wait for. */
-  readonly onPoint: Options['onPoint'];
-  readonly begin: Options['begin'];
-  readonly log: Log | undefined;
-  readonly onError: ErrorReporter;
-  /** Without a slash at its end. */
-  readonly errorPages: string | undefined;
-  readonly addressHeader: string | undefined;
-}
-
 const SECRET_OPTION = 'createIdempotency({ secret })';
 const MARGIN_MS = 15 * 60_000;
 const HOUR_MS = 3_600_000;
@@ -148,7 +128,7 @@ const DAY_MS = 24 * HOUR_MS;
 const MIN_LEASE_MS = 300;
 
 /** @throws ConfigurationError for durations that cannot protect, secrets that can be guessed, and pages that are nowhere */
-export function readConfig(options: Options): Config {
+export function readConfig(options: Options) {
   const windowMs = toMs(options.window ?? '24h', 'window');
   const retentionMs = toMs(options.retention ?? windowMs + HOUR_MS, 'retention');
   const tooShort = 'Rows would be deleted while their keys may still be used. Raise the retention.';
@@ -175,14 +155,20 @@ export function readConfig(options: Options): Config {
     waitMs: atLeast(0, options.waitMs ?? 1000, 'waitMs'),
     poolSize: atLeast(1, options.poolSize ?? 10, 'poolSize'),
     clock: options.clock ?? Date.now,
+    // `edited`: an operation may be defined anew, and two of one name that come together are two.
     redefine: options.redefine ?? (process.env.NODE_ENV === 'development' && 'edited'),
+    // Without a slash at its end.
     errorPages: pagesAt(options.errorPages),
     addressHeader: options.addressHeader,
     log,
     onError: errorReporter(options.onError, log),
+    // Not called where there is none: an await costs even if there is nothing to wait for.
     onPoint: options.onPoint,
   };
 }
+
+/** The options, checked and filled in. */
+export type Config = Readonly<ReturnType<typeof readConfig>>;
 
 /** How a kit was set up, for those who look at an app from outside. */
 export interface SetUp {
@@ -204,11 +190,9 @@ export function setUpOf({ windowMs, retentionMs, secrets }: Config): SetUp {
  * use and not at set-up, because a build evaluates the module too, and needs no secret.
  */
 export function assertSecret(secrets: Secrets): void {
-  if (secrets.first || !isProduction()) return;
-  throw new ConfigurationError(`No secret is configured. Make one with: openssl rand -base64 32. ${ELSEWHERE}`, {
-    existing: 'secret: []',
-    expected: 'createIdempotency({ secret: process.env.IDEMPOTENCY_SECRET })',
-  });
+  const words = `No secret is configured. Make one with: openssl rand -base64 32. ${ELSEWHERE}`;
+  const expected = 'createIdempotency({ secret: process.env.IDEMPOTENCY_SECRET })';
+  assertSetUp(secrets.first || !isProduction(), words, { existing: 'secret: []', expected });
 }
 
 function atLeast(least: number, value: number, name: string): number {
@@ -223,13 +207,10 @@ function pagesAt(address: string | undefined): string | undefined {
   throw new ConfigurationError('errorPages is no address.', { existing: address, expected });
 }
 
-function scopeOf(scope: Options['scope']): Config['scope'] {
-  if (scope === undefined) return noScope;
-  if (typeof scope === 'function') return scope;
-  throw new ConfigurationError('`scope` is no function, so that everybody would be one person. Ask in it who acts.', {
-    existing: typeof scope,
-    expected: SCOPE,
-  });
+function scopeOf(scope: Options['scope'] = noScope): NonNullable<Options['scope']> {
+  const words = '`scope` is no function, so that everybody would be one person. Ask in it who acts.';
+  assertSetUp(typeof scope === 'function', words, { existing: typeof scope, expected: SCOPE });
+  return scope;
 }
 
 const SCOPE = 'scope: async () => ({ principal: … }), or null where nobody is signed in';

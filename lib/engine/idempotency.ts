@@ -10,14 +10,11 @@ import { gaugeKeys } from '../telemetry/metrics.ts';
 import type { AnswerOptions } from './answer.ts';
 import { type Options, readConfig, type SetUp, setUpOf } from './config.ts';
 import { assertOperation, type OperationOptions } from './definition.ts';
-import type { Engine } from './engine.ts';
+import { Engine } from './engine.ts';
 import { type AskedKey, defineOperation, explainMissing, type Operation, type OperationBuilder } from './operation.ts';
-import { CircuitBreakers } from './phases/circuit-breakers.ts';
 import { type Completed, completeDue, completeKey } from './phases/completer.ts';
 import { lookUpLost, type NamedKey, type NamedKeyState } from './phases/lost-key.ts';
-import { RecentRows, type Remembered } from './recent-rows.ts';
-import { Tallies } from './tally.ts';
-import { SingleFlight, WaitingSlots } from './waiting.ts';
+import type { Remembered } from './recent-rows.ts';
 
 /** The kit, set up for one app and one database. */
 export interface Idempotency<Tx> {
@@ -123,22 +120,7 @@ const STUCK_AFTER_MS = 60_000;
  */
 export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?: LostKeys<Tx>): Idempotency<Tx> {
   const config = readConfig(options);
-  const engine: Engine<Tx> = {
-    store,
-    config,
-    flights: new SingleFlight(),
-    recentRows: new RecentRows(),
-    slots: new WaitingSlots(config.poolSize),
-    breakers: new CircuitBreakers(),
-    tallies: new Tallies((counts) => store.addTallies(counts)),
-    definitions: new Map(),
-    operations: new Map(),
-    definedNow: new Set(),
-    registry: new Map(),
-    missing: new Set(),
-    driving: new Map(),
-    unlisted: { reported: new Set(), nextLookAt: 0 },
-  };
+  const engine = new Engine(store, config);
   const countOpen = () => store.countOpen(STUCK_AFTER_MS);
   return {
     completeDue: (how) => completeDue(engine, how),

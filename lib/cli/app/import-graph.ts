@@ -5,17 +5,9 @@ import { withoutComments } from './source-text.ts';
 
 const NAMED = /\b(?:from|import)\s*\(?\s*(['"])([^'"\n]+)\1/g;
 
-/** The imports of each file of an app, as its text says. */
-interface ImportGraph {
+/** Reads the imports of each file of an app, as its text says. */
+export function readImportGraph(tree: FileTree) {
   /** The text of each file, without its comments. */
-  texts: ReadonlyMap<string, string>;
-  /** Files of the app. */
-  files(file: string): readonly string[];
-  /** The shortest way from a file to one that imports a package, both ends included; undefined where there is none. */
-  wayTo(from: string, isWanted: (name: string) => boolean): string[] | undefined;
-}
-
-export function readImportGraph(tree: FileTree): ImportGraph {
   const texts = new Map(sourceFiles(tree).map(({ file, text }) => [file, withoutComments(text)]));
   const { alias } = findImports(tree);
   /** The file of the app that a file means by a name; undefined for a package. */
@@ -31,9 +23,11 @@ export function readImportGraph(tree: FileTree): ImportGraph {
     return stems.flatMap((stem) => [stem, ...moduleNames(stem)]).find((file) => texts.has(file));
   };
   const namesIn = (file: string) => [...(texts.get(file) ?? '').matchAll(NAMED)].map(([, , name = '']) => name);
+  /** The files of the app that a file imports. */
   const files = (file: string) => namesIn(file).flatMap((name) => fileOf(file, name) ?? []);
   const importsPackage = (file: string, isWanted: (name: string) => boolean) =>
     namesIn(file).some((name) => fileOf(file, name) === undefined && isWanted(name));
+  /** The shortest way from a file to one that imports a package, both ends included; undefined where there is none. */
   const wayTo = (from: string, isWanted: (name: string) => boolean) => {
     const ways = [[from]];
     const seen = new Set([from]);

@@ -3,12 +3,7 @@ import { LeaseLostError } from '../../core/errors.ts';
 import { renewalIntervalMs } from '../../core/lease.ts';
 import { settleWithin } from '../../core/wait.ts';
 
-export interface Heartbeat {
-  /** Aborted when the lease is lost or may be, with a `LeaseLostError`. */
-  readonly signal: AbortSignal;
-  /** Ends it. Resolves when no renewal is under way any more, or none that could still be waited for. */
-  stop(): Promise<void>;
-}
+export type Heartbeat = Readonly<ReturnType<typeof startHeartbeat>>;
 
 interface HeartbeatOptions {
   leaseMs: number;
@@ -24,7 +19,7 @@ interface HeartbeatOptions {
  * Renews the lease while its executor lives. A renewal that could not be asked for is tried again; when none has
  * succeeded for as long as a lease lasts, another executor may have the key, and this one stops.
  */
-export function startHeartbeat({ leaseMs, renew, isRowLocked, until }: HeartbeatOptions): Heartbeat {
+export function startHeartbeat({ leaseMs, renew, isRowLocked, until }: HeartbeatOptions) {
   const lost = new AbortController();
   const stopping = new AbortController();
   let renewedAt = performance.now();
@@ -55,7 +50,9 @@ export function startHeartbeat({ leaseMs, renew, isRowLocked, until }: Heartbeat
     }
   })().catch(() => {}); // stopped
   return {
+    /** Aborted when the lease is lost or may be, with a `LeaseLostError`. */
     signal: lost.signal,
+    /** Ends it. Resolves when no renewal is under way any more, or none that could still be waited for. */
     stop: async () => {
       stopping.abort();
       await renewalInTime();

@@ -3,18 +3,13 @@ import { isVolatile } from '../../core/volatile.ts';
 import type { Submitted } from '../submission/context.ts';
 import { fieldsOf } from './error-summary.tsx'; // pages may load that one first, without this
 
-/** What is sent, written down to be compared. `seen`: as far as a person can see it. `pressed`: the button, which stands apart. */
-interface Written {
-  seen: string;
-  all: string;
-  pressed: string;
-}
-
 /**
  * Writes down what would be sent. Left out is what changes by itself: the kit's fields and React's, the place where a picture
  * was clicked, and the fields that are volatile. Of a form a person sees the fields that are not hidden, of values from code all.
+ *
+ * @returns `seen`: as far as a person can see it; `pressed`: the button, which stands apart
  */
-export function writeDown({ values, element, button }: Submitted, volatile: readonly string[]): Written {
+export function writeDown({ values, element, button }: Submitted, volatile: readonly string[]) {
   const isForm = values instanceof FormData;
   const prefix = button?.name ? `${button.name}.` : '';
   const points = `${button?.type}` === 'image' ? [`${prefix}x`, `${prefix}y`] : [];

@@ -51,13 +51,7 @@ export function withTimeout<T>(
       lookedAt = now;
       looking = setInterval(look, LOOK_EVERY_MS);
     }
-    const inTime =
-      <Given>(settle: (given: Given) => void) =>
-      (given: Given) => {
-        waits.delete(wait);
-        settle(given);
-      };
-    promise.then(inTime(resolve), inTime(reject));
+    void promise.then(resolve, reject).then(() => waits.delete(wait));
   });
 }
 

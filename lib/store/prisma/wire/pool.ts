@@ -115,11 +115,7 @@ export function isWrapped(pool: PoolLike): boolean {
 }
 
 /** A connection that is the kit's until it is released, which is done once, and never throws. */
-export interface AcquiredConnection {
-  readonly connection: TrackedConnection;
-  /** @param broken why it must not be used again */
-  release(broken?: unknown): void;
-}
+export type AcquiredConnection = Readonly<ReturnType<typeof acquiredOf>>;
 
 /**
  * Takes a connection from a wrapped pool, once the writes of phases that may be read on it are committed (ADR 37). One that
@@ -169,9 +165,10 @@ function acquireNow(pool: PoolLike, withinMs: number): Promise<AcquiredConnectio
   });
 }
 
-function acquiredOf(client: ClientLike): AcquiredConnection {
+function acquiredOf(client: ClientLike) {
   // Of this checkout: behind it `client.release` is the next one's.
   const own = client.release;
+  /** @param broken why it must not be used again */
   const release = (broken?: unknown) => {
     try {
       own.call(client, broken);
