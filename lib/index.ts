@@ -62,7 +62,7 @@ export {
   LeaseLostError,
 } from './core/errors.ts';
 export { derivedId } from './core/key.ts';
-export { KEY_STATES, type KeyState, type KeyStateOrAbsent } from './core/key-state.ts';
+export { KEY_STATES, type KeyState, type KeyStateOrAbsent, type KeyStatus } from './core/key-state.ts';
 export { type Executed, type Outcome, type Refusal, refuse, type Success } from './core/outcome.ts';
 export type { Principal, PrincipalInput, Scope } from './core/scope.ts';
 export { secretProblems } from './core/secret-strength.ts';
@@ -86,7 +86,7 @@ export type {
   StepVersion,
 } from './engine/phases/context.ts';
 export { notExecuted, refused } from './engine/phases/thrown-verdict.ts';
-export type { FenceResult, KeyRequest, KeyStatus } from './engine/status.ts';
+export type { FenceResult, KeyRequest } from './engine/status.ts';
 export { outside } from './store/prisma/async-context.ts';
 export { isUnavailable } from './store/prisma/errors.ts';
 export { type Sql, type SqlConnection, type SqlResult, serializeOn, sqlOf } from './store/prisma/handler-tx.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { errorLine, printable } from '../core/printable.ts';
-import { type PrismaClientLike, queriesBy } from '../store/prisma/client.ts';
+import { type PrismaClientLike, queriesBy, transactBy } from '../store/prisma/client.ts';
 import { driverError } from '../store/prisma/errors.ts';
 import type { Rows, Statement } from '../store/prisma/statement.ts';
 import type { Tables } from '../store/prisma/tables.ts';
@@ -80,16 +80,6 @@ export function rawClient(client: pg.Client): PrismaClientLike {
   });
   return {
     ...queries,
-    async $transaction(run) {
-      await queries.$queryRawUnsafe('BEGIN');
-      try {
-        const result = await run(queries);
-        await queries.$queryRawUnsafe('COMMIT');
-        return result;
-      } catch (error) {
-        await queries.$queryRawUnsafe('ROLLBACK').then(undefined, () => {});
-        throw error;
-      }
-    },
+    $transaction: (run) => transactBy(queries, 'BEGIN', run),
   };
 }

@@ -1,4 +1,5 @@
 import { IllegalTransitionError } from './errors.ts';
+import type { Outcome } from './outcome.ts';
 
 /** The states of a committed key row. */
 export const KEY_STATES = ['in_progress', 'succeeded', 'failed', 'unknown', 'abandoned'] as const;
@@ -31,4 +32,24 @@ export function assertTransition(from: KeyStateOrAbsent, to: KeyState): void {
 /** A settled key never changes again: it is replayed, refused or reaped. */
 export function isSettled(state: KeyStateOrAbsent): state is 'succeeded' | 'failed' | 'abandoned' {
   return state !== 'absent' && TRANSITIONS[state].length === 0;
+}
+
+/** The state of a key. `absent` is a hint: only a fence proves that it will never run. */
+export interface KeyStatus<T> {
+  operation: string;
+  key: string;
+  state: KeyStateOrAbsent;
+  /** The stored answer, where there is one. */
+  outcome?: Outcome<T>;
+  /** Where the stored answer leads: a redirect, or the address that `redirectTo` of the operation made. */
+  redirect?: string;
+  /** When its end was written, by the database's clock, in ISO 8601. There once it has one: succeeded, failed, abandoned. */
+  settledAt?: string;
+  /** When to ask again, where the key is still running. */
+  retryAfterMs?: number;
+  /** The thing that it is done once for, where it holds one: see `oncePer`. */
+  thing?: string;
+  /** Of an absent key: the caller's key by which it was answered, because that one holds the thing. Ask about that one. */
+  by?: string;
+  nextKey: string;
 }

@@ -1,8 +1,9 @@
 import { ConfigurationError } from '../core/errors.ts';
 import { type ParsedKey, parseKey } from '../core/key.ts';
+import type { KeyStatus } from '../core/key-state.ts';
 import { listOf } from '../core/options.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
-import type { Principal, PrincipalInput } from '../core/scope.ts';
+import type { KeyId, Principal, PrincipalInput } from '../core/scope.ts';
 import type { InputOf, OutputOf, StandardSchema } from '../core/standard-schema.ts';
 import { type Durability, StoreUnavailableError } from '../store/store.ts';
 import type { AnswerOptions } from './answer.ts';
@@ -16,7 +17,7 @@ import type { HandlerContext } from './handler.ts';
 import { identify, loggedKey, mintFor, whoActs } from './identity.ts';
 import type { ErrorContext } from './log.ts';
 import type { PhasesContext } from './phases/context.ts';
-import { type FenceResult, fenceKey, type KeyRequest, type KeyStatus, statusOf } from './status.ts';
+import { type FenceResult, fenceKey, type KeyRequest, statusOf } from './status.ts';
 import type { IfStorable } from './stored-value.ts';
 
 /** Something that is done once per key. Server actions, route handlers and jobs are ways to reach it. */
@@ -154,10 +155,7 @@ async function failClosed<T>(
 }
 
 /** A key, and the operation in its address. */
-export interface AskedKey {
-  operation: string;
-  key: string;
-}
+export type AskedKey = Pick<KeyId, 'operation' | 'key'>;
 
 /** Strangers who make names up fill neither log nor memory. */
 const MAX_REPORTED = 100;
@@ -176,7 +174,8 @@ export async function explainMissing<Tx>(
   const parsed = parseKey(key);
   const { shape } = parsed;
   if ((shape !== 'signed' && shape !== 'unsigned') || reported.size >= MAX_REPORTED) return undefined;
-  const who = await whoActsHere(config);
+  // A scope that throws shows where an operation is known. Here it is no reason for an error: the answer is "not found".
+  const who = await (async () => whoActs(config, undefined))().catch(() => null);
   if (!who || !isSignedHere(config.secrets, { operation, key, parsed }, who)) return undefined;
   const words = operations.has(operation)
     ? `The status route is asked about keys of ${operation}, which is not in its list. Add it there, or write statusRoute(idempotency), which knows all that were imported.`
@@ -186,15 +185,6 @@ export async function explainMissing<Tx>(
   console.error(`[oncekit] ${words} Until then its forms cannot learn what became of a lost answer.`);
   config.log?.({ level: 'error', msg: 'the status route does not know an operation', operation, key });
   return words;
-}
-
-/** A scope that throws shows where an operation is known. Here it is no reason for an error: the answer is "not found". */
-async function whoActsHere(config: Config): Promise<Principal | null> {
-  try {
-    return await whoActs(config, undefined);
-  } catch {
-    return null;
-  }
 }
 
 /** Without a secret, in development alone, any key that could have been minted here counts. */

@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { assertSetUp, CodedError, MAX_RESULT_BYTES, ResultTooLargeError } from '../core/errors.ts';
+import { assertSetUp, CodedError, MAX_RESULT_BYTES, ResultTooLargeError, tryOr } from '../core/errors.ts';
 import { settleWithin } from '../core/wait.ts';
 import type { StoredResponse } from './answer.ts';
 
@@ -132,11 +132,8 @@ function isEncoded(bytes: Uint8Array, encoding: string): boolean {
 
 /** As text where it is text, which keeps the row readable; else as bytes. Either comes back to the byte. */
 function textOf(bytes: Uint8Array): string | Uint8Array {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return new Uint8Array(bytes);
-  }
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  return tryOr(() => decoder.decode(bytes), undefined) ?? new Uint8Array(bytes);
 }
 
 function streams(): CodedError {

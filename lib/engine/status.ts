@@ -1,5 +1,5 @@
-import { isSettled, type KeyState, type KeyStateOrAbsent } from '../core/key-state.ts';
-import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
+import { isSettled, type KeyState, type KeyStatus } from '../core/key-state.ts';
+import { type Refusal, refuse } from '../core/outcome.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { settleWithin } from '../core/wait.ts';
 import type { Fenced, KeyRow, Store } from '../store/store.ts';
@@ -22,26 +22,6 @@ export interface KeyRequest {
   scope?: PrincipalInput | undefined;
   /** How long the answer may take, in milliseconds. Default 5000. */
   deadlineMs?: number | undefined;
-}
-
-/** The state of a key. `absent` is a hint: only a fence proves that it will never run. */
-export interface KeyStatus<T> {
-  operation: string;
-  key: string;
-  state: KeyStateOrAbsent;
-  /** The stored answer, where there is one. */
-  outcome?: Outcome<T>;
-  /** Where the stored answer leads: a redirect, or the address that `redirectTo` of the operation made. */
-  redirect?: string;
-  /** When its end was written, by the database's clock, in ISO 8601. There once it has one: succeeded, failed, abandoned. */
-  settledAt?: string;
-  /** When to ask again, where the key is still running. */
-  retryAfterMs?: number;
-  /** The thing that it is done once for, where it holds one: see `oncePer`. */
-  thing?: string;
-  /** Of an absent key: the caller's key by which it was answered, because that one holds the thing. Ask about that one. */
-  by?: string;
-  nextKey: string;
 }
 
 /** The result of a fence: the tombstone, or the state of the key that was faster. */

@@ -1,11 +1,12 @@
 import type { NextRequest } from 'next/server.js';
 import { jsonText } from '../core/data.ts';
 import { assertSetUp, tryOr } from '../core/errors.ts';
+import type { KeyStatus } from '../core/key-state.ts';
 import { admission, assertKnownOptions, type OptionNames } from '../core/options.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import type { Idempotency } from '../engine/idempotency.ts';
 import type { Operation } from '../engine/operation.ts';
-import type { FenceResult, KeyRequest, KeyStatus } from '../engine/status.ts';
+import type { FenceResult, KeyRequest } from '../engine/status.ts';
 import { problemResponse, retryAfter } from '../http/problem.ts';
 import { type CallerLimit, callerLimit } from './rate-limit.ts';
 

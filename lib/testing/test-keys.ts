@@ -1,5 +1,5 @@
 import { ATTEMPT_FIELD, isInternalField } from '../core/fields.ts';
-import type { KeyStateOrAbsent } from '../core/key-state.ts';
+import type { KeyStatus } from '../core/key-state.ts';
 import {
   executedBy,
   MISMATCH_MESSAGES,
@@ -30,16 +30,7 @@ export interface TestEffect<R> {
 }
 
 /** The status route's answer about a key. */
-export interface TestKeyStatus<R> {
-  operation: string;
-  key: string;
-  state: KeyStateOrAbsent;
-  outcome?: Outcome<R>;
-  redirect?: string;
-  settledAt?: string;
-  retryAfterMs?: number;
-  nextKey: string;
-}
+export type TestKeyStatus<R> = Omit<KeyStatus<R>, 'thing' | 'by'>;
 
 interface Row<R> {
   state: 'in_progress' | 'succeeded' | 'failed' | 'abandoned';

@@ -1,4 +1,4 @@
-import type { KeyStateOrAbsent } from '../../core/key-state.ts';
+import type { KeyStateOrAbsent, KeyStatus } from '../../core/key-state.ts';
 import type { Outcome, Refusal } from '../../core/outcome.ts';
 import type { KeyRecord } from './storage.ts';
 
@@ -67,20 +67,13 @@ export interface Found<R> {
 }
 
 /** The status route's answer about a key. */
-export interface KeyAnswer<R> {
+export interface KeyAnswer<R>
+  extends Partial<Pick<KeyStatus<R>, 'outcome' | 'redirect' | 'settledAt' | 'retryAfterMs' | 'nextKey' | 'by'>> {
   /**
    * `expired`: it cannot be fenced, being too old (K3), or not this person's. It will not run for them; whether it ever
    * did, nobody can tell any more. `elsewhere`: it is not the status route that answers.
    */
   state: KeyStateOrAbsent | 'expired' | 'elsewhere';
-  outcome?: Outcome<R> | undefined;
-  redirect?: string | undefined;
-  /** When its end was written, by the server's clock: ISO 8601. */
-  settledAt?: string | undefined;
-  retryAfterMs?: number | undefined;
-  nextKey?: string | undefined;
-  /** Of an absent key: the key to ask about, which has done what this one was for. */
-  by?: string | undefined;
   /** Tells a person why there is no answer about this key. */
   message?: string | undefined;
 }

@@ -21,6 +21,19 @@ export function queriesBy(ask: (statement: Statement) => Promise<Rows>): RawQuer
   return { $queryRawUnsafe: <T>(text: string, ...values: unknown[]) => ask({ text, values }) as Promise<T> };
 }
 
+/** Runs a transaction by statements of a connection. One that has ended takes no ROLLBACK, and is not given back as a good one. */
+export async function transactBy<R>(db: RawQueries, begin: string, run: (tx: RawQueries) => Promise<R>): Promise<R> {
+  await db.$queryRawUnsafe(begin);
+  try {
+    const result = await run(db);
+    await db.$queryRawUnsafe('COMMIT');
+    return result;
+  } catch (error) {
+    await db.$queryRawUnsafe('ROLLBACK').then(undefined, () => {});
+    throw error;
+  }
+}
+
 /** Tells a client from a transaction of one. */
 export function isWholeClient(db: RawQueries): boolean {
   return typeof (db as { $connect?: unknown }).$connect === 'function';

@@ -31,18 +31,18 @@ const IS_FREE = `NOT EXISTS (
 //
 // A call that may have been done counts as sent at the earliest time at which it can have been, from which the provider's
 // memory of its key is reckoned, and as sent at the latest now: "absent" may mean "not yet" for a while.
-const enter = ({ drawn, column, thing, mayEnter, entered, held }: Record<keyof typeof NO_THING, string>) => `
+const enter = (drawn: string, ofThing = false) => `
 WITH ticket AS MATERIALIZED (SELECT ${drawn} AS drawn),
 entered AS (
   INSERT INTO idempotency_keys (tenant, principal, operation, key, state, fingerprint, fingerprint_version, secret_id, schema_version,
-                                claimed_at, expires_at, input, lease_until, next_attempt_at, result, settled_at${column})
+                                claimed_at, expires_at, input, lease_until, next_attempt_at, result, settled_at${ofThing ? ', thing' : ''})
   SELECT $1, $2, $3, $4, CASE WHEN $12::text IS NULL THEN 'in_progress' ELSE 'succeeded' END, $6::bytea, $7::smallint, $8,
          $9::int, clock_timestamp(), clock_timestamp() + $10::float8 * interval '1 ms', $11::bytea,
          CASE WHEN $12::text IS NULL THEN ${NOW} END, CASE WHEN $12::text IS NULL THEN ${NOW} END, $12::text,
-         CASE WHEN $12::text IS NOT NULL THEN clock_timestamp() END${thing}
-    FROM ticket WHERE drawn${mayEnter}
+         CASE WHEN $12::text IS NOT NULL THEN clock_timestamp() END${ofThing ? `, (SELECT $16::text WHERE ${IS_FREE})` : ''}
+    FROM ticket WHERE drawn${ofThing ? ` AND ($12::text IS NOT NULL OR ${IS_FREE})` : ''}
   ON CONFLICT (tenant, principal, operation, key) DO NOTHING
-  RETURNING ${entered}),${held}
+  RETURNING ${ofThing ? 'thing' : '1'}),${ofThing ? `\nheld AS (${holdThing(['thing', '$17'], ' FROM entered WHERE thing IS NOT NULL')}),` : ''}
 steps AS (
   INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, result, arguments,
                                   derived_key, fencing_token, sends, first_sent_at, keys_until, last_sent_at, finished_at)
@@ -61,26 +61,10 @@ audited AS (
 SELECT drawn, EXISTS (SELECT FROM entered) AS entered FROM ticket`;
 
 // Names no thing, so that tables of version 3 do. A loss of the arbiter, the key's index, is an error.
-const NO_THING = {
-  drawn: 'pg_try_advisory_xact_lock($5::bigint)',
-  column: '',
-  thing: '',
-  mayEnter: '',
-  entered: '1',
-  held: '',
-};
-const ENTER = enter(NO_THING);
+const ENTER = enter('pg_try_advisory_xact_lock($5::bigint)');
 // The key first, so that none is held by a key that was not entered. Where another key has taken the thing since the statement
 // began, it fails.
-const ENTER_WITH_THING = enter({
-  drawn: tryBoth('$5', '$18'),
-  column: ', thing',
-  thing: `, (SELECT $16::text WHERE ${IS_FREE})`,
-  mayEnter: ` AND ($12::text IS NOT NULL OR ${IS_FREE})`,
-  entered: 'thing',
-  held: `
-held AS (${holdThing(['thing', '$17'], ' FROM entered WHERE thing IS NOT NULL')}),`,
-});
+const ENTER_WITH_THING = enter(tryBoth('$5', '$18'), true);
 
 const enterLost: Asked<LostKeys<never>, 'enterLost'> = async (db, lost, by) => {
   const { tenant, principal, operation, key, fingerprint, schemaVersion, retentionMs, thing, is } = lost;

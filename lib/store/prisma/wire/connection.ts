@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IsolationLevel } from '../../rows.ts';
-import { type PrismaClientLike, queriesBy } from '../client.ts';
+import { type PrismaClientLike, queriesBy, transactBy } from '../client.ts';
 import { driverError, isAnswer, isStalePreparedStatement } from '../errors.ts';
 import { isReplicatedStatement, unreplicatedError } from '../replication.ts';
 import { rowsOf, SQL_LEVELS, type Statement, type StatementAnswer } from '../statement.ts';
@@ -194,18 +194,7 @@ export function clientOn(connection: TrackedConnection): PrismaClientLike {
   return {
     ...queries,
     $transaction: (run, { isolationLevel = 'ReadCommitted' } = {}) =>
-      again(async () => {
-        await inside.$queryRawUnsafe(`BEGIN ISOLATION LEVEL ${SQL_LEVELS[isolationLevel]}`);
-        try {
-          const result = await run(inside);
-          await inside.$queryRawUnsafe('COMMIT');
-          return result;
-        } catch (error) {
-          // A connection that has ended takes none, and is not given back as a good one.
-          await connection.query({ text: 'ROLLBACK' } as never).catch(() => {});
-          throw error;
-        }
-      }),
+      again(() => transactBy(inside, `BEGIN ISOLATION LEVEL ${SQL_LEVELS[isolationLevel]}`, run)),
   };
 }
 
