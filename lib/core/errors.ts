@@ -46,11 +46,11 @@ export function assertSetUp(isMeant: unknown, message: string, facts: Facts): as
 }
 
 /** The result of a call, or `otherwise` where it throws, whatever that is. */
-export function tryOr<T, Otherwise>(call: () => T, otherwise: Otherwise): T | Otherwise {
+export function tryOr<T, Otherwise = undefined>(call: () => T, otherwise?: Otherwise): T | Otherwise {
   try {
     return call();
   } catch {
-    return otherwise;
+    return otherwise as Otherwise;
   }
 }
 

@@ -47,7 +47,7 @@ function readShape(schema: StandardSchema): FormShape | undefined {
   const { jsonSchema } = schema['~standard'];
   // A library may not be able to say it: the form is then read by its names alone.
   const read = () => jsonSchema?.input({ target: 'draft-2020-12', libraryOptions: ZOD_OPTIONS });
-  const root: JsonSchema | undefined = tryOr(read, undefined);
+  const root: JsonSchema | undefined = tryOr(read);
   return root && { root, resolve: (shape, value) => resolve(root, shape, value) };
 }
 

@@ -139,7 +139,7 @@ export function holdsThing(row: Pick<KeyRow, 'state' | 'result'>): boolean {
 
 /** The stored answer of a key, or undefined where there is none that can be read. */
 function readAnswer(result: string | null): Answer | undefined {
-  return tryOr(() => decodeAnswer(result), undefined);
+  return tryOr(() => decodeAnswer(result));
 }
 
 /**

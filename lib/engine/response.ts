@@ -133,7 +133,7 @@ function isEncoded(bytes: Uint8Array, encoding: string): boolean {
 /** As text where it is text, which keeps the row readable; else as bytes. Either comes back to the byte. */
 function textOf(bytes: Uint8Array): string | Uint8Array {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  return tryOr(() => decoder.decode(bytes), undefined) ?? new Uint8Array(bytes);
+  return tryOr(() => decoder.decode(bytes)) ?? new Uint8Array(bytes);
 }
 
 function streams(): CodedError {

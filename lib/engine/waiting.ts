@@ -1,13 +1,18 @@
+import type { Fingerprint } from '../core/fingerprint.ts';
 import { type KeyId, nameOf } from '../core/scope.ts';
 import { settleWithin } from '../core/wait.ts';
-import type { Call } from './call.ts';
 import type { FlightResult } from './call-result.ts';
-import type { ExecuteRequest } from './definition.ts';
 
-/** The call that started a flight, as far as those that join compare themselves with it; `signal` is aborted when its caller goes away. */
-type FlightCall = Pick<Call<never>, 'fingerprint' | 'waitMs' | 'deadline'> & {
-  request: Pick<ExecuteRequest, 'signal'>;
-};
+/** The call that started a flight, as far as those that join compare themselves with it. */
+interface FlightCall {
+  readonly fingerprint: Fingerprint;
+  /** How patient its caller was when it came. */
+  readonly waitMs: number;
+  /** When its caller gives up, in milliseconds of `performance.now()`. */
+  readonly deadline: number;
+  /** `signal`: aborted when its caller has gone away. */
+  readonly request: { readonly signal?: AbortSignal | undefined };
+}
 
 /** An execution under way in this process, which its duplicates join without a connection (C2). */
 export class Flight {

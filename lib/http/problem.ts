@@ -74,6 +74,6 @@ function originOf({ url, headers }: Request): string {
 function detailsOf({ code, reason, data, fieldErrors }: Refusal): object {
   // A stored value may refer to itself, and JSON has no words for that.
   if (code === 'failed' || code === 'deferred' || code === 'not_kept')
-    return { reason, data: tryOr(() => jsonText(data) && data, undefined) };
+    return { reason, data: tryOr(() => jsonText(data) && data) };
   return code === 'validation' ? { fieldErrors } : {};
 }

@@ -30,7 +30,7 @@ function mediaTypeOf(headers: Headers): MIMEType | undefined {
   const encoding = headers.get('content-encoding');
   if (encoding && encoding.toLowerCase() !== 'identity')
     throw unsupported(`Content-Encoding: ${encoding}`, 'no encoding');
-  const type = tryOr(() => new MIMEType(headers.get('content-type') ?? ''), undefined);
+  const type = tryOr(() => new MIMEType(headers.get('content-type') ?? ''));
   const charset = type?.params.get('charset') ?? 'utf-8';
   if (!/^utf-?8$/i.test(charset)) throw unsupported(`charset=${charset}`, 'utf-8');
   return type;
@@ -97,7 +97,7 @@ function decode(bytes: Uint8Array): string {
  */
 function parseStrictJson(text: string): unknown {
   // Without the parser's error: it quotes what it could not read.
-  const value: unknown = tryOr(() => JSON.parse(text), undefined);
+  const value: unknown = tryOr(() => JSON.parse(text));
   if (value === undefined) {
     const words = text.trim() === '' ? 'The body is empty.' : 'The body is not valid JSON.';
     throw new BadPayloadError('malformed_body', words, { expected: 'JSON' });

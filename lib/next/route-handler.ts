@@ -91,9 +91,8 @@ export function routeHandler<Input, Result, Reason extends string>(
     const keyed = keyOf(request, options);
     let fresh: Response | undefined;
     const render = async (result: unknown) => {
-      const response = result instanceof Response ? result : await respond(result as Result);
-      fresh = response;
-      return response;
+      fresh = result instanceof Response ? result : await respond(result as Result);
+      return fresh;
     };
     const run = await operation.run({
       key: keyed.key,
@@ -129,10 +128,8 @@ export function routeHandler<Input, Result, Reason extends string>(
       const key = run.outcome.key ?? '';
       const instance = operation.report(error, { key, during: 'respond' });
       const executed = executedBy(run.outcome.ok ? 'answer' : 'none');
-      return problemResponse(refuse('internal', { executed, key }), request, {
-        instance,
-        errorPages: operation.errorPages,
-      });
+      const { errorPages } = operation;
+      return problemResponse(refuse('internal', { executed, key }), request, { instance, errorPages });
     }
   };
 }

@@ -120,4 +120,4 @@ function json(status: number, body: Partial<KeyStatus<unknown>>, request: Reques
   return new Response(jsonText({ ...body, redirect }), { status, headers });
 }
 
-const decode = (segment: string) => tryOr(() => decodeURIComponent(segment), undefined);
+const decode = (segment: string) => tryOr(() => decodeURIComponent(segment));

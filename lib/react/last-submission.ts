@@ -1,6 +1,7 @@
 'use client';
 
 import { useEffect, useReducer, useState } from 'react';
+import { tryOr } from '../core/errors.ts';
 import { askStatus } from './recovery/status-client.ts';
 import { type KeyRecord, listIntents, openRecords, type Records } from './submission/storage.ts';
 
@@ -155,13 +156,11 @@ async function reopen({ record, records }: Submission): Promise<void> {
 /** Once for each time that a form was sent. Not where that cannot be remembered: it would go round for ever. */
 function mayLead({ key, submittedAt }: KeyRecord): boolean {
   const name = `${key} ${submittedAt}`;
-  try {
+  return tryOr(() => {
     if (sessionStorage.getItem(LAST_REDIRECTED) === name) return false;
     sessionStorage.setItem(LAST_REDIRECTED, name);
     return sessionStorage.getItem(LAST_REDIRECTED) === name;
-  } catch {
-    return false;
-  }
+  }, false);
 }
 
 function isHere(href: string | undefined): boolean {

@@ -84,7 +84,7 @@ async function prepareImports(root: string, files: string[]): Promise<void> {
 
 /** Finds the module that `node --import tsx` loads: the app's own, else the one that is beside the kit. */
 function resolveTsx(root: string): string | undefined {
-  const find = (from: string) => tryOr(() => createRequire(from).resolve('tsx'), undefined);
+  const find = (from: string) => tryOr(() => createRequire(from).resolve('tsx'));
   return find(path.join(root, 'package.json')) ?? find(fileURLToPath(import.meta.url));
 }
 

@@ -102,13 +102,6 @@ function assertPostgres(files: PrismaSchema['files']): void {
   }
 }
 
-/** The module that makes the app's Prisma client. */
-interface ClientModule {
-  file: string;
-  /** The name under which it exports the client. */
-  exported: string;
-}
-
 /** The likely files, most likely first; below `src/` too. */
 const LIKELY = [
   'lib/prisma',
@@ -122,8 +115,12 @@ const LIKELY = [
 ];
 const NAMES = ['prisma', 'db', 'client', 'prismaClient', 'database', 'default'];
 
-/** Finds the module that makes the app's client; undefined where none both makes and exports one. */
-export function findClient(tree: FileTree): ClientModule | undefined {
+/**
+ * Finds the module that makes the app's client; undefined where none both makes and exports one.
+ *
+ * @returns its file, and the name under which it exports the client
+ */
+export function findClient(tree: FileTree) {
   const likely = LIKELY.flatMap((name) => ['', 'src/'].flatMap((src) => [`${src}${name}.ts`, `${src}${name}.tsx`]));
   for (const file of [...likely, ...filesBelow(tree, '', /(?<!\.d|\.test|\.spec)\.tsx?$/)]) {
     const exported = exportOf(tree.read(file));

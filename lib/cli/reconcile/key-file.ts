@@ -74,7 +74,7 @@ function namedKey(line: string, tenant: string | undefined, bad: Bad): NamedKey 
 
 function parsed(line: string, bad: Bad): Record<string, unknown> {
   // Without the parser's error: it quotes what it could not read.
-  const value: unknown = tryOr(() => JSON.parse(line), undefined);
+  const value: unknown = tryOr(() => JSON.parse(line));
   if (isPlainObject(value)) return value;
   throw bad(
     'it is no JSON object.',

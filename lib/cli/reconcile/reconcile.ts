@@ -112,7 +112,7 @@ function conclude(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[]
 function sinceOf(said: string): Date {
   const isTime = /^\d{4}-\d\d-\d\d/.test(said) && !Number.isNaN(Date.parse(said));
   if (isTime) return new Date(said);
-  const ms = tryOr(() => toMs(said as Duration, '--since'), undefined);
+  const ms = tryOr(() => toMs(said as Duration, '--since'));
   if (ms !== undefined) return new Date(Date.now() - ms);
   throw new UsageError(`--since takes a time, not "${said}".`, 'Write 2026-11-23T10:00Z, or 6h for six hours ago.');
 }

@@ -3,8 +3,6 @@ import { LeaseLostError } from '../../core/errors.ts';
 import { renewalIntervalMs } from '../../core/lease.ts';
 import { settleWithin } from '../../core/wait.ts';
 
-export type Heartbeat = Readonly<ReturnType<typeof startHeartbeat>>;
-
 interface HeartbeatOptions {
   leaseMs: number;
   /** False: the key is somebody else's. Rejects when the database cannot be asked. */

@@ -5,7 +5,7 @@ import { inKeySpan } from '../../telemetry/span.ts';
 import type { CrashPoint } from '../config.ts';
 import type { Engine } from '../engine.ts';
 import type { RefusalAnswer } from '../handler.ts';
-import type { Heartbeat } from './heartbeat.ts';
+import type { startHeartbeat } from './heartbeat.ts';
 import type { Entry, Journal } from './journal.ts';
 import type { RunSettings } from './open-transaction.ts';
 import type { EndRow, RunTransaction } from './run-transaction.ts';
@@ -19,7 +19,7 @@ export interface PhasesRun<Tx> extends RunSettings<Tx> {
   held: HeldKey;
   /** When the run took it up, in milliseconds of `performance.now()`: the ages of its steps count from there. */
   readonly heldAt: number;
-  readonly heartbeat: Heartbeat;
+  readonly heartbeat: ReturnType<typeof startHeartbeat>;
   readonly journal: Journal;
   input: unknown;
   /** The method of the request that the key was claimed for, where its stored input says it. */

@@ -210,5 +210,5 @@ const NEVER = new AbortController().signal;
 
 /** Calls a hook. An error of the hook does not fail the request. */
 function callHook<E>(hook: ((event: E) => void) | undefined, event: E): void {
-  tryOr(() => hook?.(event), undefined);
+  tryOr(() => hook?.(event));
 }

@@ -21,14 +21,11 @@ export const LATER_LABELS = {
   show: 'Show it',
 } satisfies Partial<Messages>;
 
+type Shown = Pick<State<unknown>, 'status' | 'isPending' | 'cause' | 'recovered' | 'canSendAgain'>;
+
 /** Names the text of a case that needs recovery.ts; undefined where that of the status is the one. */
-export function laterLabel({
-  status,
-  isPending,
-  cause,
-  recovered,
-  canSendAgain,
-}: Pick<State<unknown>, 'status' | 'isPending' | 'cause' | 'recovered' | 'canSendAgain'>): keyof Messages | undefined {
+export function laterLabel(submit: Shown): keyof Messages | undefined {
+  const { status, isPending, cause, recovered, canSendAgain } = submit;
   if (cause) return cause;
   if (canSendAgain) return 'repeated';
   if (status === 'hasSucceeded' && recovered) return 'recovered';

@@ -1,3 +1,4 @@
+import { tryOr } from '../../core/errors.ts';
 import { isKey } from '../../core/scope.ts';
 
 /** The storage of keys. `localStorage` and `sessionStorage` fit as they are. */
@@ -35,7 +36,7 @@ const memory = new Map<string, string>();
 
 /** The intents that have a record. None for a storage that is blocked. */
 export function listIntents(storage: 'session' | 'local' | 'memory'): string[] {
-  const names = storage === 'memory' ? [...memory.keys()] : attempt(() => Object.keys(window[`${storage}Storage`]));
+  const names = storage === 'memory' ? [...memory.keys()] : tryOr(() => Object.keys(window[`${storage}Storage`]));
   return (names ?? []).filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
 }
 
@@ -55,13 +56,13 @@ export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage
     read(intent: string): KeyRecord | null {
       const name = PREFIX + intent;
       // No text at all is no JSON either, or `null`.
-      const value = attempt(() => JSON.parse((memory.get(name) ?? backend()?.getItem(name)) as string));
+      const value = tryOr(() => JSON.parse((memory.get(name) ?? backend()?.getItem(name)) as string));
       return isRecord(value) ? value : null;
     },
     write(intent: string, record: KeyRecord | null): void {
       const name = PREFIX + intent;
       const value = JSON.stringify(record);
-      const kept = attempt(() => {
+      const kept = tryOr(() => {
         if (record) backend()?.setItem(name, value);
         else backend()?.removeItem(name);
         return (backend()?.getItem(name) ?? 'null') === value; // some embedded browsers accept and forget
@@ -73,14 +74,6 @@ export function openRecords(storage: 'session' | 'local' | 'memory' | KeyStorage
 }
 
 export type Records = ReturnType<typeof openRecords>;
-
-function attempt<T>(use: () => T): T | undefined {
-  try {
-    return use();
-  } catch {
-    return undefined;
-  }
-}
 
 /** Storage may hold anything. A time that is no number compares as false. */
 function isRecord(value: KeyRecord | null | undefined): value is KeyRecord {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { PATIENCE_MS } from '../../../scripts/testing/patience.ts';
 import { skipTime } from '../../integration/skip-time.fixture.ts';
 import { withTimeout } from './timeouts.ts';
@@ -8,6 +8,13 @@ import { withTimeout } from './timeouts.ts';
 test('what answers in time is passed on, a rejection too', async () => {
   expect(await withTimeout(Promise.resolve('answer'), 10_000)).toBe('answer');
   await expect(withTimeout(Promise.reject(new Error('no')), 10_000)).rejects.toThrow('no');
+});
+
+test('what has answered is late no more', async () => {
+  const lateness = vi.fn(() => new Error('late'));
+  await withTimeout(Promise.resolve('answer'), 5, lateness);
+  await expect(withTimeout(new Promise(() => {}), 50)).rejects.toThrow('did not answer'); // the time of both is over
+  expect(lateness).not.toHaveBeenCalled();
 });
 
 test('silence ends in an error that says so', async () => {
