@@ -16,10 +16,13 @@ import { timestamp } from '../wire/encoding.ts';
 // The cost: transactions that announce something of the same aggregate wait for each other from here on. They
 // mostly do so before, at the row that the aggregate is. Nothing is shared between aggregates.
 //
-// ON CONFLICT on the derived key: the same intent announcing the same step twice is a mistake, and the caller is told so
-// in words; a unique violation would abort the transaction first. No number is drawn for it, in case the caller catches
-// the error and commits. An operation that runs again (R3) announces again what its earlier execution has announced: that
-// event is its event, and stays as it is.
+// ON CONFLICT: the same intent announcing the same step twice is a mistake, and the caller is told so in words; a unique
+// violation would abort the transaction first. Not on the derived key alone: of two at the same moment, the second may meet
+// the first at the id, which follows from it. An operation that runs again (R3) announces again what its earlier execution has
+// announced: that event is its event, and stays as it is.
+//
+// Where the event is there, no number is drawn for it, in case the caller catches the error and commits. One that another
+// transaction commits while this statement waits is not seen in time: the last row then tells that a number was drawn in vain.
 const INSERT_EVENT = `
 WITH numbered AS (
   INSERT INTO outbox_aggregates AS a (aggregate, last_sequence)
@@ -30,7 +33,7 @@ event AS (
   INSERT INTO outbox_events (id, aggregate, sequence, type, payload, headers, derived_key, created_at)
   SELECT $1::uuid, $2::varchar, last_sequence, $3::varchar, $4::text, $5::jsonb, $6::varchar, clock_timestamp()
     FROM numbered
-  ON CONFLICT (derived_key) DO NOTHING
+  ON CONFLICT DO NOTHING
   RETURNING id, aggregate, sequence),
 deliveries AS (
   INSERT INTO outbox_deliveries (event_id, destination, aggregate, sequence, next_attempt_at)
@@ -41,19 +44,31 @@ SELECT id AS "eventId", sequence,
   FROM event
 UNION ALL
 SELECT id, sequence, false FROM outbox_events
- WHERE derived_key = $6::varchar AND created_at < transaction_timestamp() AND current_setting('${RERUNS}', true) = 'on'`;
+ WHERE derived_key = $6::varchar AND created_at < transaction_timestamp() AND current_setting('${RERUNS}', true) = 'on'
+UNION ALL
+SELECT NULL, last_sequence, false FROM numbered WHERE NOT EXISTS (SELECT FROM event)`;
+
+// The row is locked since the number was drawn, so nobody has seen it. What was the first number was the aggregate's beginning.
+const UNDRAW = `
+WITH unbegun AS (DELETE FROM outbox_aggregates WHERE aggregate = $1::text AND last_sequence = 1)
+UPDATE outbox_aggregates SET last_sequence = last_sequence - 1 WHERE aggregate = $1::text AND last_sequence > 1`;
 
 export const insertEvent: OutboxStore<RawQueries>['insertEvent'] = async (tx, event) => {
   const { id, aggregate, type, payload, headers, derivedKey, destinations, wakes } = event;
   const values = [id, aggregate, type, payload, JSON.stringify(headers), derivedKey, destinations];
-  let rows: { eventId: string; sequence: bigint; can_wake: boolean }[];
+  let rows: { eventId: string | null; sequence: bigint; can_wake: boolean }[];
   try {
     rows = await tx.$queryRawUnsafe(INSERT_EVENT, ...values);
+    if (rows[0]?.eventId === null) {
+      await tx.$queryRawUnsafe(UNDRAW, aggregate);
+      rows = await tx.$queryRawUnsafe(INSERT_EVENT, ...values); // which sees the other's event now
+    }
   } catch (error) {
     // The transaction has failed, and takes no questions: what the database has instead is not asked.
     throw await explainSchemaError(error, undefined, 'messaging');
   }
   const [row] = rows;
+  if (row?.eventId === null) throw new Error(`The number ${row.sequence} of ${aggregate} is another event's already.`);
   if (row?.can_wake && wakes && destinations.length > 0) {
     await tx.$queryRawUnsafe(WAKE, RELAY_TASK, `${RELAY_TASK}:${aggregate}`);
   }
