@@ -19,7 +19,8 @@ function shop(name: string, how = {}) {
   };
   const taking = destination(`${name}-well`);
   const outbox = outboxOn(database.client, [refusing.route, taking.route]);
-  const inbox = createInbox({ prisma: database.client, attempts: 1, onReport: () => {} });
+  const sources = { bank: { handle: async () => {} } };
+  const inbox = createInbox({ prisma: database.client, attempts: 1, sources, onReport: () => {} });
   return { refusing, outbox, inbox, admin: createMessagesAdmin({ outbox, inbox }) };
 }
 

@@ -39,8 +39,8 @@ export function isDecimal(value: unknown): value is DecimalLike {
 }
 
 /**
- * A copy of data: of its objects, lists, Maps, Sets, Dates and bytes, to any depth; a part that stands in two places is one in the
- * copy, too. What is no data (files, forms, instances of classes, functions) is the same in both.
+ * A copy of data: of its objects, lists, Maps, Sets, Dates, forms and bytes, to any depth; a part that stands in two places is one
+ * in the copy, too. What is no data (files, instances of classes, functions) is the same in both.
  *
  * @param replace what stands in an object's place, before that is copied
  */
@@ -63,6 +63,7 @@ function made(original: unknown, replace: Replace, copies: Map<unknown, unknown>
   if (copy instanceof Map) for (const [name, of] of value as Map<unknown, unknown>) copy.set(part(name), part(of));
   else if (copy instanceof Set) for (const of of value as Set<unknown>) copy.add(part(of));
   else if (Array.isArray(copy)) for (const of of value as unknown[]) copy.push(part(of));
+  else if (copy instanceof FormData) for (const [name, of] of value as FormData) copy.append(name, of as Blob);
   else if (isPlainObject(copy))
     for (const name of Object.keys(value)) put(copy, name, part((value as typeof copy)[name]));
   return copy;
@@ -76,6 +77,7 @@ function emptyAs(value: object): object {
   if (value instanceof Uint8Array) return Uint8Array.prototype.slice.call(value);
   if (value instanceof Map) return new Map();
   if (value instanceof Set) return new Set();
+  if (value instanceof FormData) return new FormData();
   return value;
 }
 

@@ -9,10 +9,8 @@ import { Db } from '../store/prisma/db.ts';
 import { inboxOn as inboxStoreOn } from '../store/prisma/messages/store.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { makeInbox } from './inbox.ts';
-import { gate, watchOf } from './messaging.fixture.ts';
-import { createInbox, type InboxOptions } from './prisma.ts';
+import { gate, inboxOn, pausesEnd, watchOf } from './messaging.fixture.ts';
 import type { Received, ReceivedEvent } from './reception.ts';
-import type { Report } from './report.ts';
 
 let database: TestDatabase;
 let client: TestDatabase['client'];
@@ -33,21 +31,12 @@ afterAll(async () => {
 
 type Client = TestDatabase['client'];
 
-/** An inbox as one process has it. */
-function inboxOn(on: Client, options: Partial<InboxOptions<Client>> = {}) {
-  const reports: Report[] = [];
-  return { ...createInbox({ prisma: on, onReport: (one) => reports.push(one), ...options }), reports };
-}
-
 const event = (eventId: string, payload: unknown = { amount: 5 }) => ({ source: 'stripe', eventId, payload });
 const rowOf = (eventId: string) =>
   client.inboxEvent.findUnique({ where: { source_eventId: { source: 'stripe', eventId } } });
 const kinds = (received: Received<unknown>[]) => received.map(({ kind }) => kind).sort();
 
-/** Lets the pause of what has failed be over, also for a clock that is set back meanwhile. */
-const timePasses = () =>
-  client.$executeRaw`
-    UPDATE inbox_events SET next_attempt_at = clock_timestamp() - interval '1 minute' WHERE state = 'failed'`;
+const timePasses = () => pausesEnd(client);
 
 /** An effect that fails so often, and then takes place. */
 function failing(id: string, times: number) {
@@ -316,9 +305,11 @@ describe('M3 payloads', () => {
 
 describe('M3 failures', () => {
   test('attempts are counted though their transactions roll back; after N it is a dead letter', async () => {
-    const inbox = inboxOn(client, { attempts: 3, backoff: { baseMs: 1000, capMs: 1500 }, random: () => 1 });
+    const backoff = { baseMs: 1000, capMs: 1500 };
     const id = freshKey();
     const run = failing(id, 9);
+    const sources = { stripe: { handle: run } };
+    const inbox = inboxOn(client, { attempts: 3, backoff, random: () => 1, sources });
     const outcomes: Received<unknown>[] = [];
     for (let times = 0; times < 4; times++) {
       outcomes.push(await inbox.receiveOnce(event(id), run));
@@ -493,7 +484,7 @@ describe('M3 failures', () => {
 
   test('a worker that was overtaken counts nothing of what another one has taken since', async () => {
     const fails = () => Promise.reject(new Error('no'));
-    await inboxOn(client).receiveOnce(event('overtaken'), fails);
+    await inboxOn(client, { sources: { stripe: { handle: fails } } }).receiveOnce(event('overtaken'));
     const store = inboxStoreOn<Tx>(new Db(client, { part: 'messaging' }));
     const takes: (FailedEvent | undefined)[] = [];
     for (let times = 0; times < 2; times++) {

@@ -18,6 +18,8 @@ import { quietly } from './report.ts';
 export interface Inbox<Tx> {
   /** The names of its configured sources. */
   readonly sources: readonly string[];
+  /** The names of those that have a `handle`, by which their failed events are run again. */
+  readonly handled: readonly string[];
   /**
    * Lets an event take effect once, however often it arrives, in whatever order, in any number of processes: the effect
    * and the row that remembers it are committed together. The result is kept as JSON and answered to repetitions.
@@ -27,7 +29,12 @@ export interface Inbox<Tx> {
   receiveOnce<R>(event: ReceivedEvent, run?: Effect<Tx, R>): Promise<Received<R>>;
   /** Runs failed events again that are due, once, for the sources that have a `handle`. In any number of processes. */
   retryDue(options?: { limit?: number; signal?: AbortSignal }): Promise<Retried>;
-  /** Lets a dead letter be tried again. Audited. False: it is none. */
+  /**
+   * Lets a dead letter be tried again: by its source's `handle`, or where it is not kept by its sender's next delivery. Audited.
+   * False: it is none.
+   *
+   * @throws ConfigurationError for one that is kept, where the inbox has `sources`, and this one has no `handle`
+   */
   requeue(event: { source: string; eventId: string }, actor: string): Promise<boolean>;
   /** Received events without payloads and results, newest first. */
   list(filter: InboxFilter): Promise<InboxRow[]>;
@@ -64,13 +71,26 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>
     existing: attempts,
     expected: 'a whole number from 1 on',
   });
-  const own = { store, retentionMs, report: quietly(onReport), mutex: new KeyedMutex() };
+  const handled = Object.keys(sources).filter((source) => sources[source]?.handle);
+  const own = { store, handled, retentionMs, report: quietly(onReport), mutex: new KeyedMutex() };
   const context: InboxContext<Tx> = { ...own, sources, attempts, backoff, timeoutMs, random, onPoint };
   return {
     sources: Object.keys(sources),
+    handled,
     receiveOnce: (event, run) => receiveEvent(context, event, run),
     retryDue: (options) => retry(context, options),
-    requeue: ({ source, eventId }, actor) => store.requeue(source, eventId, actor),
+    requeue: async ({ source, eventId }, actor) => {
+      if (settings.sources && !handled.includes(source)) {
+        const found = await store.find(source, eventId);
+        const words = `Nobody runs events of ${source} again. Give it a \`handle\` in createInbox, and requeue the event then.`;
+        const facts = {
+          existing: 'an event that is kept, and that its sender repeats no more',
+          expected: 'a `handle`',
+        };
+        assertSetUp(found?.state !== 'dead' || found.payload === null, words, facts);
+      }
+      return await store.requeue(source, eventId, actor);
+    },
     list: (filter) => store.list(filter),
     find: ({ source, eventId }) => store.find(source, eventId),
     open: () => store.open(),
@@ -92,8 +112,7 @@ async function retry<Tx>(
   context: InboxContext<Tx>,
   { limit = 20, signal }: { limit?: number; signal?: AbortSignal } = {},
 ): Promise<Retried> {
-  const { store, sources, timeoutMs } = context;
-  const handled = Object.keys(sources).filter((source) => sources[source]?.handle);
+  const { store, handled, timeoutMs } = context;
   const sum: Retried = { taken: 0, processed: 0, failed: 0, dead: 0 };
   const problems: unknown[] = [];
   while (handled.length > 0 && sum.taken < limit && !signal?.aborted) {

@@ -1,7 +1,7 @@
 /** Shared by the tests of the outbox: a publisher that is told how to behave, and time that passes at once. */
 import type { Client } from '../../shop/db.ts';
 import type { Attempt, Destination, OutgoingEvent } from './destination.ts';
-import { createOutbox, type Outbox, type OutboxOptions } from './prisma.ts';
+import { createInbox, createOutbox, type InboxOptions, type Outbox, type OutboxOptions } from './prisma.ts';
 import type { Report } from './report.ts';
 
 export { gate, watchOf } from '../integration/kit.fixture.ts';
@@ -37,6 +37,17 @@ export function outboxOn(client: Client, destinations: Destination[], options: P
   const outbox = createOutbox({ prisma: client, destinations, onReport: (one) => reports.push(one), ...options });
   return { ...outbox, reports };
 }
+
+/** An inbox as one process has it. */
+export function inboxOn(client: Client, options: Partial<InboxOptions<Client>> = {}) {
+  const reports: Report[] = [];
+  return { ...createInbox({ prisma: client, onReport: (one) => reports.push(one), ...options }), reports };
+}
+
+/** Lets the pause of what has failed be over, also for a clock that is set back meanwhile. */
+export const pausesEnd = (client: Client) =>
+  client.$executeRaw`
+    UPDATE inbox_events SET next_attempt_at = clock_timestamp() - interval '1 minute' WHERE state = 'failed'`;
 
 /** Announces so many events of one aggregate, each in a transaction of its own. */
 export async function announce(client: Client, outbox: Outbox, aggregate: string, count = 1): Promise<string[]> {

@@ -27,8 +27,9 @@ export interface ReceivedEvent {
 export type Effect<Tx, R> = (tx: Tx, event: ReceivedEvent) => Promise<R>;
 
 /**
- * The fate of an event. `processed` and `replayed` are to be acknowledged. Of what is not done, `isKept` says whether
- * its payload is kept: without it only the sender can repeat it, and an acknowledgement would lose it.
+ * The fate of an event. `processed` and `replayed` are to be acknowledged. Of what is not done, `isKept` says whether its
+ * payload is kept and the `handle` of its source runs it again: else only the sender can repeat it, and an acknowledgement
+ * would lose it.
  */
 export type Received<R> =
   | { kind: 'processed'; result: R }
@@ -52,6 +53,7 @@ export interface SourceOptions<Tx> {
 
 /** The settings of an inbox on any store. */
 export interface InboxSettings<Tx> {
+  /** Left out: it knows none, as that of an admin view, and requeues for inboxes that do. */
   sources?: Record<string, SourceOptions<Tx>>;
   /** How long a processed event is remembered: no shorter than its sender repeats it. Default 30 days. */
   retention?: Duration;
@@ -71,6 +73,8 @@ export interface InboxSettings<Tx> {
 /** An inbox that is set up: its store, and its settings checked and filled in. */
 export interface InboxContext<Tx> extends Required<Omit<InboxSettings<Tx>, 'retention' | 'onReport'>> {
   store: InboxStore<Tx>;
+  /** The names of the sources that have a `handle`, by which their failed events are run again. */
+  handled: readonly string[];
   retentionMs: number;
   report: OnReport;
   /** Lets the deliveries of one event run one after the other in this process. */
@@ -124,17 +128,20 @@ export function receiveEvent<Tx, R>(
 
 async function receive<Tx, R>(
   context: InboxContext<Tx>,
-  event: ReceivedEvent,
-  given: Effect<Tx, R> | undefined,
+  given: ReceivedEvent,
+  effect: Effect<Tx, R> | undefined,
   retry: Retry | undefined,
 ): Promise<Received<R>> {
+  // Before anything is awaited, and the app's code has only copies of it: what was received is compared, tried and kept.
+  const event = copyOf({ ...given });
   const { source, eventId, payload } = event;
   const settings = Object.hasOwn(context.sources, source) ? context.sources[source] : undefined;
-  const run = given ?? (settings?.handle as Effect<Tx, R> | undefined);
+  const run = effect ?? (settings?.handle as Effect<Tx, R> | undefined);
   assertSetUp(run, `Nothing says what events of ${source} do.`, { expected: 'a handle, or a second argument' });
   assertStorableName(source, 100, 'A received event needs a source.');
   assertStorableName(eventId, 255, 'A received event needs an id.');
-  const compared = settings?.compare ? returned(`compare of ${source}`, settings.compare(payload as never)) : payload;
+  const own = copyOf(payload) as never;
+  const compared = settings?.compare ? returned(`compare of ${source}`, settings.compare(own)) : payload;
   // Of what must be the same in every delivery, whatever the order of its fields.
   const payloadHash = new Uint8Array(hash('sha256', await canonicalText(compared), 'buffer'));
   const receipt = { source, eventId, payloadHash };
@@ -149,8 +156,7 @@ async function receive<Tx, R>(
   let result: R | undefined;
   const received = await runEffect(context, reception, async (tx) => {
     retry?.onRun();
-    // What it changes, neither the next try nor what is kept of the event must see.
-    const made = await run(tx, { ...event, payload: copyOf(payload) });
+    const made = await run(tx, copyOf(event));
     result = returned<R>(`effect of ${source}`, made, isResult, 'data; throw to have the event tried again');
     return jsonResult(result);
   });
@@ -183,9 +189,9 @@ async function recordFailure<Tx, R>(
   { payload, receipt, taken }: Reception,
   error: unknown,
 ): Promise<Received<R>> {
-  const { store, attempts, backoff, random, report } = context;
+  const { store, handled, attempts, backoff, random, report } = context;
   const pausesMs = Array.from({ length: attempts - 1 }, (_, n) => equalJitter(n + 1, backoff, random()));
-  const kept = await keepable(payload);
+  const kept = handled.includes(receipt.source) ? await keepable(payload) : null;
   const row = await store.recordFailure(receipt, { payload: kept, pausesMs, error: describe(error), taken });
   if (row.state === 'processed' || (taken === undefined && !isSamePayload(row, receipt))) {
     return await answerKnown(context, receipt, row);
@@ -193,14 +199,14 @@ async function recordFailure<Tx, R>(
   const isDead = row.state === 'dead';
   const kind = isDead ? 'not-processed-dead' : 'not-processed';
   report({ kind, error, attempt: row.attempts, event: nameOf(receipt) });
-  const open = { error, attempts: row.attempts, isKept: row.isKept };
+  const open = { error, attempts: row.attempts, isKept: row.isKept && handled.includes(receipt.source) };
   if (isDead) return { kind: 'dead', ...open };
   return { kind: 'failed', ...open, retryAfterMs: pausesMs[row.attempts - 1] ?? 0 };
 }
 
 /** Answers a delivery of an event whose fate another delivery has decided. */
 async function answerKnown<Tx, R>(
-  { store, report }: InboxContext<Tx>,
+  { store, handled, report }: InboxContext<Tx>,
   receipt: Receipt,
   row: KnownRow,
 ): Promise<Received<R>> {
@@ -210,7 +216,9 @@ async function answerKnown<Tx, R>(
     countReception(receipt.source, 'mismatch');
     report({ kind: 'mismatch', event: nameOf(receipt) });
   }
-  const { state, attempts, isKept, nextAttemptAt } = row;
+  const { state, attempts, nextAttemptAt } = row;
+  // Nobody runs it again where an older kit has kept it without a `handle`.
+  const isKept = row.isKept && handled.includes(receipt.source);
   if (state === 'dead') return { kind: 'dead', attempts, isKept };
   if (state === 'failed') {
     const error = new Error('The event has failed before, under another payload. That one counts, and is tried again.');

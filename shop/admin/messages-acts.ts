@@ -33,7 +33,12 @@ export const messageActs = actsOnce(
           return (await outbox.resume(input.destination, actor)) === 'recorded' ? 'resumed' : 'not_stopped';
         case 'requeue_received': {
           const received = { source: input.source, eventId: input.event };
-          return (await inbox.requeue(received, actor)) === 'recorded' ? 'requeued' : 'changed';
+          try {
+            return (await inbox.requeue(received, actor)) === 'recorded' ? 'requeued' : 'changed';
+          } catch (error) {
+            if ((error as Error).name !== 'ConfigurationError') throw error;
+            return 'without_handle';
+          }
         }
       }
     }),

@@ -1,6 +1,6 @@
 import { createMessagesAdmin, joinTransaction } from 'oncekit/admin';
 import { createInbox, createOutbox } from 'oncekit/messaging';
-import { inbox } from '../inbox.ts';
+import { inbox, sources } from '../inbox.ts';
 import { logAudit } from '../log.ts';
 import { outbox } from '../outbox.ts';
 import type { Within } from './admin.ts';
@@ -19,7 +19,8 @@ export function messagesAdmin(within?: Within) {
   const prisma = joinTransaction(within.tx);
   return createMessagesAdmin({
     outbox: createOutbox({ prisma, destinations: [] }),
-    inbox: createInbox({ prisma }),
+    // It runs no event, and knows by them which ones nobody would run again.
+    inbox: createInbox({ prisma, sources: sources as never }),
     log: (line) => within.afterCommit(() => logAudit(line)),
   });
 }

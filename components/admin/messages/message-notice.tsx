@@ -7,6 +7,10 @@ const notices = {
   skipped: { tone: 'good', words: 'Skipped. What waited behind it goes out.' },
   resumed: { tone: 'good', words: 'Resumed. What waited goes out in its order.' },
   not_stopped: { tone: 'warn', words: 'It is not stopped any more. Nothing was done.' },
+  without_handle: {
+    tone: 'warn',
+    words: 'Nobody runs events of this source again. Give it a `handle` in createInbox, and requeue the event then.',
+  },
   stale: { tone: 'warn', words: 'This page was open for too long. Nothing was done; ask for it again.' },
   unsure: { tone: 'warn', words: 'This could not be seen through. Look at what is recorded, then ask for it again.' },
   changed: { tone: 'warn', words: 'This event has changed since you looked at it. Nothing was done; look again.' },

@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isSetUpWrongly, tryOr } from '../../core/errors.ts';
 import type { Principal } from '../../core/scope.ts';
 import type { Idempotency } from '../../engine/idempotency.ts';
+import type { Inbox } from '../../messaging/inbox.ts';
 import type { Driven } from '../../worker/passes.ts';
 import { CliError, text } from '../command.ts';
 import type { FileTree } from './file-tree.ts';
@@ -17,7 +18,7 @@ export interface LoadedApp {
       Pick<Idempotency<never>, 'tryClaim' | 'schemaName' | 'setUp' | 'lookUpLost' | 'knownEvents' | 'operations'>
     >;
   outbox: Driven['outbox'];
-  inbox: (NonNullable<Driven['inbox']> & { sources?: readonly string[] }) | undefined;
+  inbox: (NonNullable<Driven['inbox']> & Partial<Pick<Inbox<never>, 'sources' | 'handled'>>) | undefined;
   operations: readonly { name: string; durability?: string; whoActs?: () => Promise<Principal | null> }[];
 }
 

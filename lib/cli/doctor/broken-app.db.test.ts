@@ -413,6 +413,28 @@ export const prisma = createClient(process.env.DATABASE_URL as string, { adapter
     },
   },
   {
+    of: 'a kept event of a source without a handle',
+    breaks: async (patient) => {
+      const inbox =
+        'export const inbox = createInbox({ prisma, sources: { crm: { handle: async () => {} }, bank: {} } });\n';
+      withOutbox(inbox)(patient);
+      edits(CRON, 'cronRoute(idempotency', 'cronRoute({ ...idempotency, outbox, inbox }')(patient);
+      adds({ 'vercel.json': '{ "crons": [{ "path": "/api/cron/relay" }, { "path": "/api/cron/inbox" }] }' })(patient);
+      await patient.sql(`INSERT INTO inbox_events (source, event_id, state, payload_hash, payload, next_attempt_at)
+        SELECT source, 'evt', 'failed', sha256(''), payload, now() + interval '1 h'
+          FROM (VALUES ('bank', '{}'), ('crm', '{}'), ('erp', NULL)) AS received (source, payload)`);
+    },
+    found: [
+      'Worker',
+      'problem',
+      '1 received event of bank is kept to be run again, and the inbox has no `handle` for bank.',
+    ],
+    mend: writes(
+      /sources: (\{ bank: \{ handle)/,
+      edits('lib/messaging.ts', 'bank: {}', 'bank: { handle: async () => {} }'),
+    ),
+  },
+  {
     of: 'a set-up whose retention is too short',
     breaks: edits(SET_UP, 'prisma,', "prisma,\n  retention: '2h',"),
     found: ['App', 'problem', 'Rows would be deleted while their keys may still be used.'],

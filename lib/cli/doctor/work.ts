@@ -11,7 +11,8 @@ const DUE_S = 120;
 const UNREAPED_H = 26;
 const SEEN_S = 90;
 
-interface WorkOptions extends Pick<AppFacts, 'hasPhases' | 'destinations' | 'hasInbox' | 'called' | 'operations'> {
+interface WorkOptions
+  extends Pick<AppFacts, 'hasPhases' | 'destinations' | 'hasInbox' | 'handled' | 'called' | 'operations'> {
   /** The tables of messaging are there. */
   hasMessaging: boolean;
 }
@@ -36,8 +37,11 @@ const MESSAGES = `SELECT
       AND NOT EXISTS (SELECT FROM outbox_deliveries e WHERE e.destination = d.destination AND e.aggregate = d.aggregate
                         AND e.sequence < d.sequence AND e.state IN ('pending', 'dead'))
     GROUP BY destination) AS waiting) AS unsent,
-  (SELECT count(*)::int FROM inbox_events
-    WHERE state = 'failed' AND next_attempt_at < clock_timestamp() - interval '${DUE_S} s') AS unprocessed,
+  (SELECT coalesce(json_object_agg(source, late), '{}') FROM (SELECT source, count(*) AS late FROM inbox_events
+    WHERE state = 'failed' AND payload IS NOT NULL AND next_attempt_at < clock_timestamp() - interval '${DUE_S} s'
+    GROUP BY source) AS waiting) AS unprocessed,
+  (SELECT coalesce(json_object_agg(source, open), '{}') FROM (SELECT source, count(*) AS open FROM inbox_events
+    WHERE state IN ('failed', 'dead') AND payload IS NOT NULL GROUP BY source) AS kept) AS kept,
   (SELECT count(*)::int FROM outbox_deliveries WHERE state = 'dead') AS dead_out,
   (SELECT count(*)::int FROM inbox_events WHERE state = 'dead') AS dead_in`;
 
@@ -52,7 +56,7 @@ export async function checkWork(sql: Queryable, options: WorkOptions): Promise<F
   const check = checkNamed('Worker');
   const { due, withoutWorker, slow, attention, unreaped } = (await sql.query(KEYS)).rows[0];
   const { seconds } = (await sql.query(SEEN)).rows[0];
-  const nothing = { unsent: {}, unprocessed: 0, dead_out: 0, dead_in: 0 };
+  const nothing = { unsent: {}, unprocessed: {}, kept: {}, dead_out: 0, dead_in: 0 };
   const messages = options.hasMessaging ? (await sql.query(MESSAGES)).rows[0] : nothing;
   const findings: Finding[] = [];
   const run = (pass: string) => `Run npx oncekit worker, or call /api/cron/${pass} each minute.`;
@@ -60,7 +64,7 @@ export async function checkWork(sql: Queryable, options: WorkOptions): Promise<F
     if (count > 0)
       findings.push(check.problem(`${counted(count, what)} should have gone on more than 2 min ago.`, run(pass)));
   };
-  const { operations, destinations } = options;
+  const { operations, destinations, handled } = options;
   const keys = split(due, operations);
   for (const [name, count] of keys.unknown) findings.push(check.problem(...ofNoOperation(name, count)));
   // A worker is there, and lets them lie: to run another one is no help.
@@ -71,7 +75,9 @@ export async function checkWork(sql: Queryable, options: WorkOptions): Promise<F
   const events = split(messages.unsent, destinations.length > 0 ? destinations : undefined);
   left(sum(events.known), 'event of the outbox', 'relay');
   for (const [name, count] of events.unknown) findings.push(check.problem(...toNoDestination(name, count)));
-  left(messages.unprocessed, 'received event', 'inbox');
+  left(sum(split(messages.unprocessed, handled).known), 'received event', 'inbox');
+  for (const [name, count] of split(messages.kept, handled).unknown)
+    findings.push(check.problem(...byNobody(name, count)));
   if (unreaped > 0) {
     const some = unreaped === 10_000 ? '10,000 keys and more' : counted(unreaped, 'key');
     findings.push(check.warning(`${some} should have been deleted a day ago.`, run('reap').replace('minute', 'hour')));
@@ -106,6 +112,11 @@ const ofNoWorker: Fault = (name, count) => [
 const toNoDestination: Fault = (name, count) => [
   `${counted(count, 'event')} ${count === 1 ? 'waits' : 'wait'} for ${name}, a destination that the outbox does not have.`,
   `Give it back to the outbox, or give them up: npx oncekit messages abandon ${name} --yes`,
+];
+
+const byNobody: Fault = (name, count) => [
+  `${counted(count, 'received event')} of ${name} ${count === 1 ? 'is' : 'are'} kept to be run again, and the inbox has no \`handle\` for ${name}.`,
+  `Give the source a \`handle\` in createInbox: sources: { ${name}: { handle } }`,
 ];
 
 type Counts = Record<'attention' | 'slow' | 'dead_out' | 'dead_in', number>;

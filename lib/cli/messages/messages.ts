@@ -65,13 +65,17 @@ const ACTS = {
   }),
 
   requeue: subcommand(2, async ({ outbox, inbox }, { peer, eventId, boxes, actor }) => {
+    const next = {
+      outbox: '',
+      inbox: ` A worker runs it whose inbox has a \`handle\` for ${peer}; what is not kept comes with its sender's next delivery.`,
+    };
     const ways = {
       outbox: () => outbox.requeue({ destination: peer, eventId }, actor),
       inbox: () => inbox.requeue({ source: peer, eventId }, actor),
     };
     for (const box of boxes) {
       if ((await ways[box]()) === 'recorded')
-        return done(`Requeued in the ${box}, by ${actor}: ${eventId} of ${peer}.`);
+        return done(`Requeued in the ${box}, by ${actor}: ${eventId} of ${peer}.${next[box]}`);
     }
     const sent = boxes.includes('outbox') ? await sentState(outbox, peer, eventId) : undefined;
     const received = boxes.includes('inbox') ? await inbox.find({ source: peer, eventId }) : undefined;
