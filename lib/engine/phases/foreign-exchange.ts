@@ -64,7 +64,7 @@ export class ForeignExchange<Tx, A, R> {
     const sendable = this.#argumentsOf(stored);
     // The row is written inside the breaker: while the circuit is open nothing is begun, and nothing can be in doubt.
     const sendOnce = async (): Promise<SentCall<R>> => {
-      const started = await recordStart(this.running, this.step);
+      const started = await recordStart(this.running, this.step, sendable);
       return { started, reply: await this.#sendInTime(started.stored, sendable) };
     };
     const healthOf = ({ reply }: SentCall<R>) => this.#healthBy(reply);

@@ -24,10 +24,15 @@ export interface StartedCall {
   readonly readAt: number;
 }
 
-/** Writes down what is about to be sent (P2), under the token. Whoever finds the row knows that it may have happened. */
+/**
+ * Writes down what is about to be sent (P2), under the token. Whoever finds the row knows that it may have happened.
+ *
+ * @param sendable the arguments as they are sent: the app may change its own object meanwhile
+ */
 export async function recordStart<Tx, A, R>(
   running: PhasesRun<Tx>,
   { name, position, call }: ForeignStep<A, R>,
+  sendable: A,
 ): Promise<StartedCall> {
   assertGoesOn(running); // the circuit breaker may have kept it waiting
   const { engine, transaction, deadline } = running;
@@ -39,7 +44,7 @@ export async function recordStart<Tx, A, R>(
   const start: ForeignStart = {
     name,
     position,
-    arguments: seal(encodeStep(what, call.arguments, call.version), what, held.id, config.secrets),
+    arguments: seal(encodeStep(what, sendable, call.version), what, held.id, config.secrets),
     derivedKey: derivedKey(config.namespace, held.id, name),
     providerKeyTtlMs: call.providerKeyTtlMs,
   };
