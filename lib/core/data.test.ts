@@ -47,8 +47,18 @@ test('what is no data is the same in both', () => {
   class Money {
     cents = 1;
   }
-  const values = [new Money(), new File(['a'], 'a.txt'), new FormData(), () => 1, Symbol('s'), new Error('no')];
+  const values = [new Money(), new File(['a'], 'a.txt'), () => 1, Symbol('s'), new Error('no')];
   expect(copyOf({ values }).values.every((value, at) => value === values[at])).toBe(true);
+});
+
+test('a form is copied with its files, which are the same', () => {
+  const form = new FormData();
+  form.append('size', 'L');
+  form.append('size', 'M');
+  form.append('receipt', new File(['a'], 'a.txt'));
+  const copy = copyOf({ form }).form;
+  form.delete('size');
+  expect([copy.getAll('size'), copy.get('receipt')]).toEqual([['L', 'M'], form.get('receipt')]);
 });
 
 test('a name that an object may not have is a name of the copy like any other', () => {

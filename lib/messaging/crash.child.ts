@@ -22,7 +22,8 @@ if (role === 'relay') {
   const publisher = webhook({ url: target, secrets: [secret] });
   await createOutbox({ prisma: client, destinations: [{ name: destination, publisher }], onPoint }).relayDue();
 } else if (role === 'retry') {
-  const handle = async () => {
+  const handle = async (_: unknown, { eventId }: { eventId: string }) => {
+    if (!eventId.endsWith('kills')) return;
     say('there');
     await new Promise(() => setInterval(() => {}, 1000));
   };

@@ -489,7 +489,7 @@ describe('M3 failures', () => {
     const takes: (FailedEvent | undefined)[] = [];
     for (let times = 0; times < 2; times++) {
       await timePasses();
-      takes.push(await store.takeFailed(['stripe'], 60_000));
+      takes.push(await store.takeFailed('stripe', 60_000));
     }
     expect(takes.map((taken) => taken?.attempts)).toEqual([2, 3]);
     const receipt = { source: 'stripe', eventId: 'overtaken', payloadHash: new Uint8Array(32) };

@@ -1,13 +1,14 @@
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { assertSetUp } from '../core/errors.ts';
 import { toMs } from '../core/options.ts';
-import type { FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
+import type { FailedEvent, FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/metrics.ts';
 import {
   type Effect,
   type InboxContext,
   type InboxSettings,
   KeyedMutex,
+  MAX_CONFLICTS,
   type Received,
   type ReceivedEvent,
   receiveEvent,
@@ -27,8 +28,17 @@ export interface Inbox<Tx> {
    * @throws StoreUnavailableError when the database cannot be asked: do not acknowledge
    */
   receiveOnce<R>(event: ReceivedEvent, run?: Effect<Tx, R>): Promise<Received<R>>;
-  /** Runs failed events again that are due, once, for the sources that have a `handle`. In any number of processes. */
-  retryDue(options?: { limit?: number; signal?: AbortSignal }): Promise<Retried>;
+  /**
+   * Runs failed events again that are due, until none is, for the sources that have a `handle`: of each source three at once, or
+   * fewer where there are many. Sources do not wait for each other. In any number of processes.
+   *
+   * @param options `limit`: no more than so many of each source. Behind `until` or `signal` nothing begins; what has begun goes on
+   */
+  retryDue(options?: {
+    limit?: number;
+    until?: AbortSignal | undefined;
+    signal?: AbortSignal | undefined;
+  }): Promise<Retried>;
   /**
    * Lets a dead letter be tried again: by its source's `handle`, or where it is not kept by its sender's next delivery. Audited.
    * False: it is none.
@@ -56,8 +66,6 @@ export interface Retried {
   dead: number;
 }
 
-const LEASE_MS = 30_000;
-
 /**
  * An inbox on a store.
  *
@@ -73,21 +81,19 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>
   });
   const handled = Object.keys(sources).filter((source) => sources[source]?.handle);
   const own = { store, handled, retentionMs, report: quietly(onReport), mutex: new KeyedMutex() };
+  const lanes = new Map(handled.map((source) => [source, { isTaking: false, running: new Set<Promise<void>>() }]));
   const context: InboxContext<Tx> = { ...own, sources, attempts, backoff, timeoutMs, random, onPoint };
   return {
     sources: Object.keys(sources),
     handled,
     receiveOnce: (event, run) => receiveEvent(context, event, run),
-    retryDue: (options) => retry(context, options),
+    retryDue: (options) => retry(context, lanes, options),
     requeue: async ({ source, eventId }, actor) => {
       if (settings.sources && !handled.includes(source)) {
         const found = await store.find(source, eventId);
         const words = `Nobody runs events of ${source} again. Give it a \`handle\` in createInbox, and requeue the event then.`;
-        const facts = {
-          existing: 'an event that is kept, and that its sender repeats no more',
-          expected: 'a `handle`',
-        };
-        assertSetUp(found?.state !== 'dead' || found.payload === null, words, facts);
+        // Its sender was told not to repeat it.
+        assertSetUp(found?.state !== 'dead' || found.payload === null, words, { expected: 'a `handle`' });
       }
       return await store.requeue(source, eventId, actor);
     },
@@ -103,35 +109,71 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>
   };
 }
 
+/** Events of one source that are run again at once; where there are many sources, fewer, to leave the app's pool to others. */
+const PLACES = { ofSource: 3, ofAll: 6 };
+/** For one try: the wait for a connection, and the time in which a server that says nothing is given up. */
+const MARGIN_MS = 10_000;
+
+/** The events of one source that are run again in this process. */
+interface Lane {
+  /** A pass is taking them; another one at the same time leaves them to it. */
+  isTaking: boolean;
+  readonly running: Set<Promise<void>>;
+}
+
 /**
- * One after the other is taken and run: an event that ends the process is the only one that this has counted.
+ * Runs what is due, each source in a lane of its own. Each event is taken when there is a place for it, so none waits with its
+ * attempt counted.
  *
  * @throws what the first of them has thrown, when all have had their turn
  */
 async function retry<Tx>(
   context: InboxContext<Tx>,
-  { limit = 20, signal }: { limit?: number; signal?: AbortSignal } = {},
+  lanes: Map<string, Lane>,
+  { limit = Number.POSITIVE_INFINITY, until, signal }: Parameters<Inbox<Tx>['retryDue']>[0] = {},
 ): Promise<Retried> {
-  const { store, handled, timeoutMs } = context;
+  const { store, timeoutMs, random } = context;
+  const places = Math.max(1, Math.min(PLACES.ofSource, Math.floor(PLACES.ofAll / lanes.size)));
   const sum: Retried = { taken: 0, processed: 0, failed: 0, dead: 0 };
   const problems: unknown[] = [];
-  while (handled.length > 0 && sum.taken < limit && !signal?.aborted) {
-    const due = await store.takeFailed(handled, Math.max(LEASE_MS, 2 * timeoutMs));
-    if (!due) break;
-    sum.taken++;
+  const runAgain = async (due: FailedEvent) => {
     const { source, eventId, payload, attempts: taken } = due;
-    let hasRun = false;
+    const turn = { taken, hasRun: false };
     try {
-      const event = { source, eventId, payload: JSON.parse(payload) };
-      const { kind } = await receiveEvent(context, event, undefined, { taken, onRun: () => (hasRun = true) });
-      if (kind === 'failed' || kind === 'dead') sum[kind]++;
-      else sum.processed++;
+      const { kind } = await receiveEvent(context, { source, eventId, payload: JSON.parse(payload) }, undefined, turn);
+      if (kind === 'dead') sum.dead++;
+      else if (kind !== 'failed') sum.processed++;
+      else if (turn.hasRun) sum.failed++;
+      else await store.giveBack(due);
     } catch (error) {
       problems.push(error);
       // Not even begun, such as where no connection was to be had. What has run is counted, whatever was thrown behind it.
-      if (!hasRun) await store.giveBack(due).catch((problem) => problems.push(problem));
+      if (!turn.hasRun) await store.giveBack(due).catch((problem) => problems.push(problem));
     }
-  }
+  };
+  const runLane = async ([source, lane]: [string, Lane]) => {
+    if (lane.isTaking) return;
+    lane.isTaking = true;
+    const own = new Set<Promise<void>>(); // another pass waits for its own
+    try {
+      for (let taken = 0; taken < limit; taken++) {
+        if (lane.running.size >= places) await Promise.race(lane.running);
+        if (until?.aborted || signal?.aborted) break;
+        // Longer than all its tries may take. At random, so that what a dying process has taken does not come again all at once
+        // with the event that ended it.
+        const leaseMs = MAX_CONFLICTS * (timeoutMs + MARGIN_MS) * (1 + random());
+        const due = await store.takeFailed(source, leaseMs);
+        if (!due) break;
+        sum.taken++;
+        const run = runAgain(due).finally(() => [own, lane.running].map((runs) => runs.delete(run)));
+        for (const runs of [own, lane.running]) runs.add(run);
+      }
+    } finally {
+      lane.isTaking = false;
+      await Promise.all(own);
+    }
+  };
+  await Promise.all([...lanes].map((lane) => runLane(lane).catch((problem) => problems.push(problem))));
   if (problems.length > 0) throw problems[0];
   return sum;
 }

@@ -84,9 +84,9 @@ export interface InboxContext<Tx> extends Required<Omit<InboxSettings<Tx>, 'rete
 /** An event that the inbox has taken by itself, because it is to be tried again. */
 interface Retry {
   /** The number of the attempt that it was taken for. */
-  taken: number;
-  /** Called when its effect begins. */
-  onRun: () => void;
+  readonly taken: number;
+  /** True as soon as its effect has begun. */
+  hasRun: boolean;
 }
 
 /** One delivery of an event, as it is received. */
@@ -97,7 +97,8 @@ interface Reception {
   taken: number | undefined;
 }
 
-const MAX_CONFLICTS = 3;
+/** How often an effect is tried that other transactions get in the way of. */
+export const MAX_CONFLICTS = 3;
 
 /**
  * Lets an event take effect once, in a span of its own.
@@ -155,13 +156,16 @@ async function receive<Tx, R>(
 
   let result: R | undefined;
   const received = await runEffect(context, reception, async (tx) => {
-    retry?.onRun();
+    if (retry) retry.hasRun = true;
     const made = await run(tx, copyOf(event));
     result = returned<R>(`effect of ${source}`, made, isResult, 'data; throw to have the event tried again');
     return jsonResult(result);
   });
   if (received.kind === 'existing') return await answerKnown(context, receipt, received.row);
-  if (received.kind === 'failed') return await recordFailure(context, reception, received.error);
+  if (received.kind === 'failed') {
+    if (retry && !retry.hasRun) throw received.error; // no attempt that counts
+    return await recordFailure(context, reception, received.error);
+  }
   await context.onPoint('committed', nameOf(receipt));
   return { kind: 'processed', result: result as R };
 }
@@ -175,12 +179,14 @@ function runEffect<Tx>(
   const { store, mutex, timeoutMs, retentionMs } = context;
   const name = nameOf(receipt);
   const onPoint = async (point: 'claimed' | 'handled') => context.onPoint(point, name);
-  return mutex.run(JSON.stringify([receipt.source, receipt.eventId]), async () => {
+  const run = async () => {
     for (let attempt = 1; ; attempt++) {
       const tried = await store.receive(receipt, effect, { timeoutMs, retentionMs, taken, onPoint });
       if (tried.kind !== 'failed' || !tried.isConflict || attempt === MAX_CONFLICTS) return tried;
     }
-  });
+  };
+  // Of those that were taken few run at once, and their leases do not wait behind deliveries.
+  return taken === undefined ? mutex.run(JSON.stringify([receipt.source, receipt.eventId]), run) : run();
 }
 
 /** Counts a failed attempt. The error says nothing about the commit: the row does. */

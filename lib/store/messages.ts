@@ -71,7 +71,8 @@ export const RELAY_TASK = 'oncekit_relay';
 export interface InboxStore<Tx> {
   /**
    * One transaction: the row that says "processed", then `run`, then its result. Waits for another transaction that
-   * processes the same event. `existing`: it is there already, or has failed under another payload, and `run` did not run.
+   * processes the same event. `existing`: it is there already, has failed under another payload, or was `taken` and is not the
+   * taker's any more, and `run` did not run.
    */
   receive(event: Receipt, run: (tx: Tx) => Promise<string | null>, how: ReceiveOptions): Promise<Receiving>;
 
@@ -85,8 +86,8 @@ export interface InboxStore<Tx> {
   /** Records that an event came with another payload than the one that counts. */
   recordMismatch(event: Receipt): Promise<void>;
 
-  /** A failed event of these sources that is due. Counts the attempt; nobody else is given the event for `leaseMs`. */
-  takeFailed(sources: readonly string[], leaseMs: number): Promise<FailedEvent | undefined>;
+  /** A failed event of this source that is due. Counts the attempt; nobody else is given the event for `leaseMs`. */
+  takeFailed(source: string, leaseMs: number): Promise<FailedEvent | undefined>;
 
   /** Uncounts an attempt that never was, unless somebody has taken the event since. Its pause stays. */
   giveBack(taken: FailedEvent): Promise<void>;
@@ -223,7 +224,7 @@ export interface ReceiveOptions {
 
 export type Receiving =
   | { kind: 'processed' }
-  /** Processed, dead, or failed under another payload. */
+  /** Processed, dead, failed under another payload, or somebody else's by now. */
   | { kind: 'existing'; row: KnownRow }
   /** Nothing is committed, as far as can be known: `failed` finds out. */
   | { kind: 'failed'; error: unknown; isConflict: boolean };

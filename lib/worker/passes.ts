@@ -72,16 +72,10 @@ export async function relay(driven: Driven, options: PassOptions = {}): Promise<
   return { ...nothing, ...(await driven.outbox?.relayDue(options)) };
 }
 
-/** Runs received events that failed and are due again, once, batch after batch. */
-export async function inbox(driven: Driven, options: PassOptions = {}): Promise<Retried & Figures> {
-  const { until, signal, limit = LIMIT } = options;
-  const sum = { taken: 0, processed: 0, failed: 0, dead: 0 };
-  while (driven.inbox && !until?.aborted && !signal?.aborted) {
-    const batch = await driven.inbox.retryDue({ limit, ...(signal ? { signal } : {}) });
-    for (const figure of Object.keys(sum) as (keyof Retried)[]) sum[figure] += batch[figure];
-    if (batch.taken < limit) break;
-  }
-  return sum;
+/** Runs received events again that failed and are due, once, until none is or `until` says to stop. */
+export async function inbox(driven: Driven, { until, signal }: PassOptions = {}): Promise<Retried & Figures> {
+  const nothing = { taken: 0, processed: 0, failed: 0, dead: 0 };
+  return { ...nothing, ...(await driven.inbox?.retryDue({ until, signal })) };
 }
 
 /** Everything that can be run once, by the name under which the command line and the cron route know it. */

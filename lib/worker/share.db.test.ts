@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { anything, freshKey, gate, kit, rowsOf } from '../integration/kit.fixture.ts';
+import { createInbox } from '../messaging/prisma.ts';
 import { start, within } from './worker.fixture.ts';
 
 let database: TestDatabase;
@@ -71,4 +72,33 @@ test('one call takes no more than the limit of each operation, and calls at once
   await vi.waitFor(async () => expect(await fast()).toBeGreaterThanOrEqual(4), within);
   expect(asked()).toBe(4);
   expect(passes).toHaveLength(3);
+});
+
+test('received events of a slow source do not keep the worker from those of others that are due later', async () => {
+  const [begun, quick, mayEnd] = [[] as string[], [] as string[], gate()];
+  const slow = async (_: unknown, { eventId }: { eventId: string }) => {
+    begun.push(eventId);
+    await mayEnd.opened;
+  };
+  const run = async (_: unknown, { eventId }: { eventId: string }) => void quick.push(eventId);
+  const sources = { slow: { handle: slow }, quick: { handle: run } };
+  const inbox = createInbox({ prisma: database.client, timeoutMs: 60_000, sources });
+  const fail = async (source: string, eventId: string) => {
+    await inbox.receiveOnce({ source, eventId, payload: {} }, () => Promise.reject(new Error('no')));
+    await database.client
+      .$executeRaw`UPDATE inbox_events SET next_attempt_at = received_at WHERE event_id = ${eventId}`;
+  };
+  for (const id of ['s1', 's2', 's3', 's4', 's5']) await fail('slow', id);
+  const worker = start(database, undefined, { inbox, completeEveryMs: 20 });
+  await vi.waitFor(() => expect(begun).toHaveLength(3), within);
+  for (const id of ['q1', 'q2', 'q3']) {
+    await fail('quick', id);
+    await vi.waitFor(() => expect(quick).toContain(id), within);
+  }
+  expect(begun).toHaveLength(3);
+  const stopped = worker.stop();
+  mayEnd.open();
+  await stopped;
+  // Nothing began behind the stop.
+  expect(begun).toHaveLength(3);
 });

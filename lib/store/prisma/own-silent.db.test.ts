@@ -222,7 +222,7 @@ const INBOX: Record<string, (store: Inbox) => Promise<unknown>> = {
     }),
   recordFailure: (store) => store.recordFailure(receipt, { payload: null, pausesMs: [], error: 'no' }),
   recordMismatch: (store) => store.recordMismatch(receipt),
-  takeFailed: (store) => store.takeFailed(['stripe'], 1000),
+  takeFailed: (store) => store.takeFailed('stripe', 1000),
   giveBack: (store) => store.giveBack({ source: 'stripe', eventId: 'evt', payload: '{}', attempts: 1 }),
   requeue: (store) => store.requeue('stripe', 'evt', 'eve'),
   list: (store) => store.list(page),

@@ -23,7 +23,8 @@ const MAX_WAIT_MS = 5000;
 // The unique index decides, and nothing before it: of two deliveries of one event at once the second waits here until
 // the first has ended. If that was a commit, DO UPDATE finds "processed" and changes nothing, and its effect is not
 // repeated; if it was a rollback, this one inserts. An event that has failed before is taken over from `failed`, by one,
-// and only with the payload that it failed with: another one is no repetition of it, and must not take its place.
+// and only with the payload that it failed with: another one is no repetition of it, and must not take its place. What was
+// taken because it was due is run while its lease lasts, so that nobody else runs it, too, before its next pause is over.
 //
 // The session settings end with the transaction: the server ends it where its process goes silent, or where one of its
 // statements takes longer than all of it may, so that a paused machine does not keep all later deliveries waiting.
@@ -32,10 +33,12 @@ INSERT INTO inbox_events AS i (source, event_id, state, payload_hash, processed_
 VALUES ($1::varchar, $2::varchar, 'processed', $3::bytea, clock_timestamp(),
         clock_timestamp() + $4::float8 * interval '1 ms')
 ON CONFLICT (source, event_id) DO UPDATE
-   SET state = 'processed', attempts = i.attempts + CASE WHEN $6::boolean THEN 0 ELSE 1 END, payload_hash = EXCLUDED.payload_hash,
+   SET state = 'processed', attempts = i.attempts + CASE WHEN $6::int IS NULL THEN 1 ELSE 0 END, payload_hash = EXCLUDED.payload_hash,
        payload = NULL, next_attempt_at = NULL, last_error = NULL, processed_at = EXCLUDED.processed_at,
        expires_at = EXCLUDED.expires_at
- WHERE i.state = 'failed' AND ($6::boolean OR i.payload_hash = EXCLUDED.payload_hash)
+ WHERE i.state = 'failed'
+   AND CASE WHEN $6::int IS NULL THEN i.payload_hash = EXCLUDED.payload_hash
+            ELSE i.attempts = $6::int AND i.next_attempt_at > clock_timestamp() END
 RETURNING set_config('idle_in_transaction_session_timeout', $5, true),
           set_config('statement_timeout', $5, true), ${LEVEL}`;
 
@@ -70,11 +73,11 @@ export async function receive<Tx>(
   { timeoutMs, retentionMs, onPoint, taken }: ReceiveOptions,
 ): Promise<Receiving> {
   const { source, eventId, payloadHash } = event;
-  const values = [source, eventId, payloadHash, retentionMs, idleLimit(timeoutMs), taken !== undefined];
+  const values = [source, eventId, payloadHash, retentionMs, idleLimit(timeoutMs), taken ?? null];
   const plan: TransactionPlan<Tx, true, Last, Receiving> = {
     first: () => [{ text: CLAIM, values, mayWait: true }],
     check: async ([claimed], queries) =>
-      claimed ? { claimed: true } : { conflict: await findConflict(queries, event) },
+      claimed ? { claimed: true } : { conflict: await findConflict(queries, event, taken) },
     async work(tx) {
       await onPoint('claimed');
       const result = await run(tx);
@@ -106,9 +109,10 @@ export async function receive<Tx>(
   }
 }
 
-async function findConflict(db: RawQueries, event: Receipt): Promise<Receiving> {
+async function findConflict(db: RawQueries, event: Receipt, taken: number | undefined): Promise<Receiving> {
   const row = await findReceived(db, event);
-  if (row && (row.state !== 'failed' || !isSamePayload(row, event))) return { kind: 'existing', row };
+  if (row && (taken !== undefined || row.state !== 'failed' || !isSamePayload(row, event)))
+    return { kind: 'existing', row };
   // Reaped, or requeued, between two statements. The next try sees it as it is.
   return { kind: 'failed', error: new Error('The event changed while it was looked at.'), isConflict: true };
 }
@@ -176,7 +180,7 @@ const TAKE_FAILED = `
 WITH due AS MATERIALIZED (
   SELECT source, event_id FROM inbox_events
    WHERE next_attempt_at <= clock_timestamp() AND state = 'failed' AND payload IS NOT NULL
-     AND source = ANY($1::text[])
+     AND source = $1::text
    ORDER BY next_attempt_at LIMIT 1
      FOR UPDATE SKIP LOCKED)
 UPDATE inbox_events
@@ -204,8 +208,8 @@ const recordMismatch: Asked<Inbox, 'recordMismatch'> = async (db, { source, even
   await db.$queryRawUnsafe(MISMATCHED, source, eventId);
 };
 
-const takeFailed: Asked<Inbox, 'takeFailed'> = async (db, sources, leaseMs) =>
-  (await db.$queryRawUnsafe<FailedEvent[]>(TAKE_FAILED, sources, leaseMs))[0];
+const takeFailed: Asked<Inbox, 'takeFailed'> = async (db, source, leaseMs) =>
+  (await db.$queryRawUnsafe<FailedEvent[]>(TAKE_FAILED, source, leaseMs))[0];
 
 const giveBack: Asked<Inbox, 'giveBack'> = async (db, { source, eventId, attempts }) => {
   await db.$queryRawUnsafe(GIVE_BACK, source, eventId, attempts);
