@@ -4,11 +4,12 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../scripts/services/pgbouncer.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
+import { bound } from '../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
 import { anything, effect, effects, freshKey, gate, kit, rowsOf, type Tx } from '../integration/kit.fixture.ts';
-import { deliveries, destination, outboxOn } from '../messaging/messaging.fixture.ts';
+import { announce, deliveries, destination, outboxOn } from '../messaging/messaging.fixture.ts';
 import { createInbox } from '../messaging/prisma.ts';
 import type { Driven } from '../worker/passes.ts';
 import { cronRoute } from './cron-route.ts';
@@ -34,9 +35,9 @@ afterAll(async () => {
 });
 
 /** The clock's call. */
-async function call(driven: Driven, task: string): Promise<unknown> {
+async function call(driven: Driven, task: string, options: { maxMs?: number } = {}): Promise<unknown> {
   const request = new Request(`https://shop.example/api/cron/${task}`, { headers: { authorization: 'Bearer s' } });
-  const response = await cronRoute(driven, { secret: 's' }).GET(request);
+  const response = await cronRoute(driven, { secret: 's', ...options }).GET(request);
   return { status: response.status, ...(await response.json()) };
 }
 
@@ -123,6 +124,74 @@ describe('without a worker, through a pooler in transaction mode', () => {
     }[];
     expect(figures.reduce((sum, { settled }) => sum + settled, 0)).toBe(2);
     for (const key of keys) expectCounted(await effects(client, key)).toBe(1);
+  });
+});
+
+describe('a call whose time is over', () => {
+  const maxMs = bound(700);
+  /** Resolves behind the end of a call that was there before: of two times of one length the earlier one is over first. */
+  const callIsOver = () => new Promise((resolve) => AbortSignal.timeout(maxMs).addEventListener('abort', resolve));
+
+  test('goes on with what it sends, and begins nothing more: a slow destination gets each event once', async () => {
+    const sink = destination();
+    sink.behave = async () => void (await callIsOver());
+    const outbox = outboxOn(client, [sink.route], { wake: false });
+    await client.outboxEvent.deleteMany();
+    for (const aggregate of ['a', 'b']) await announce(client, outbox, aggregate, 2);
+    expect(await call({ ...kit(client), outbox }, 'relay', { maxMs })).toMatchObject({
+      delivered: 2,
+      failed: 0,
+      unfinished: 0,
+    });
+    expectCounted([sink.order('a'), sink.order('b')]).toEqual([[1], [1]]);
+    expect((await deliveries(client)).map(({ state, attempts }) => [state, attempts])).toEqual([
+      ['delivered', 1],
+      ['pending', 0],
+      ['delivered', 1],
+      ['pending', 0],
+    ]);
+  });
+
+  test('finishes the keys that it drives, and takes no other', async () => {
+    const idempotency = kit(client);
+    let isAlive = false;
+    const slow = idempotency.operation({ name: 'slower', schema: anything }).phases(async ({ atomic, key }) => {
+      if (!isAlive) throw new Error('the function was ended');
+      await atomic('begun', async () => {});
+      await callIsOver();
+      await atomic('done', (tx) => effect(tx, key));
+    });
+    const key = freshKey();
+    await slow.execute({ key, payload: {} });
+    await leaseEnds(key);
+    isAlive = true;
+    expect(await call(idempotency, 'complete', { maxMs })).toMatchObject({ taken: 1, settled: 1, unfinished: 0 });
+    expectCounted(await effects(client, key)).toBe(1);
+  });
+
+  test('runs no other received event', async () => {
+    let begun = 0;
+    const handle = async () => {
+      begun++;
+      await callIsOver();
+    };
+    const inbox = createInbox({
+      prisma: client,
+      sources: { slow: { handle } },
+      timeoutMs: 60_000,
+      backoff: { baseMs: 1, capMs: 1 },
+      onReport: () => {},
+    });
+    const fail = () => Promise.reject(new Error('not yet'));
+    await client.inboxEvent.deleteMany();
+    for (const eventId of ['1', '2', '3']) await inbox.receiveOnce({ source: 'slow', eventId, payload: {} }, fail);
+    await client.$executeRaw`UPDATE inbox_events SET next_attempt_at = now() - interval '1 s'`;
+    expect(await call({ ...kit(client), inbox }, 'inbox', { maxMs })).toMatchObject({
+      taken: 1,
+      processed: 1,
+      failed: 0,
+    });
+    expect(begun).toBe(1);
   });
 });
 

@@ -10,14 +10,17 @@ const NEEDS_SECRET = 'This needs the cron secret: Authorization: Bearer …';
 
 type Handler = (request: Request) => Promise<Response>;
 
-/** The callers of the route, and how long one call may take. */
+/** The callers of the route, and how long one call begins something. */
 export interface CronRouteOptions {
   /**
    * The secret that the caller must know. Without one the route is closed, not open. At least 16 characters, and no secret of
    * another purpose.
    */
   secret: string | undefined;
-  /** How long one call may take, in milliseconds; the next one goes on. Stay below what your host allows a request. */
+  /**
+   * How long one call may begin something, in milliseconds; the next one does the rest. What has begun goes on: leave it time within
+   * what your host allows a request. Default 10,000.
+   */
   maxMs?: number;
   log?: (line: string) => void;
 }
@@ -53,7 +56,7 @@ export function cronRoute(idempotency: Driven, options: CronRouteOptions): { GET
       return problem('not_found', { message: missing });
     }
     try {
-      const figures = await run(idempotency, { signal: AbortSignal.timeout(maxMs) });
+      const figures = await run(idempotency, { until: AbortSignal.timeout(maxMs) });
       return Response.json({ task, ...figures }, { headers: { 'Cache-Control': 'no-store' } });
     } catch (error) {
       log(`The cron task ${task} failed: ${error instanceof Error ? error.message : error}`);
