@@ -1,3 +1,4 @@
+import type { Batches } from '../core/batches.ts';
 import { tryOr } from '../core/errors.ts';
 import type {
   DeliveryFilter,
@@ -60,12 +61,15 @@ export interface OutboxAdmin {
   find(eventId: string): Promise<SentDetail | null>;
   /** Sends a dead letter, or one that was skipped, again from its first attempt on. */
   requeue(delivery: GivenUp, actor: string): Promise<Operated>;
-  /** The same for all dead letters of a destination. Returns how many. */
-  requeueAll(destination: string, actor: string): Promise<number>;
+  /**
+   * The same for all dead letters that a destination has, in batches: each is committed by itself, or in the transaction that was
+   * joined. Returns how many. What is left where `signal` has ended it, the next call does.
+   */
+  requeueAll(destination: string, actor: string, how?: Batches): Promise<number>;
   /** Lets an aggregate go on without its dead letter. */
   skip(delivery: GivenUp, actor: string): Promise<Operated>;
-  /** Skips all that waits for a destination that is gone for good. Returns how many. */
-  abandon(destination: string, actor: string): Promise<number>;
+  /** Skips all that waits for a destination that is gone for good, in such batches. Returns how many. */
+  abandon(destination: string, actor: string, how?: Batches): Promise<number>;
   /** Lets a stopped destination go on. */
   resume(destination: string, actor: string): Promise<Operated>;
 }
@@ -108,9 +112,18 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
     if (isDone) tell(act);
     return isDone ? 'recorded' : 'changed';
   };
-  const counted = (messages: number, act: MessageAct): number => {
-    if (messages > 0) tell({ ...act, detail: { messages: String(messages) } });
-    return messages;
+  // Also of an act that breaks off: what its batches have done is done.
+  const counted = async (act: MessageAct, run: (how: Batches) => Promise<number>, how: Batches = {}) => {
+    let done = 0;
+    const onBatch = (count: number) => {
+      done = count;
+      how.onBatch?.(count);
+    };
+    try {
+      return await run({ ...how, onBatch });
+    } finally {
+      if (done > 0) tell({ ...act, detail: { messages: String(done) } });
+    }
   };
   return {
     outbox: {
@@ -122,11 +135,12 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
       find: async (eventId) => sentDetail(await outbox.find(eventId)),
       requeue: async (delivery, actor) =>
         recorded(await outbox.requeue(delivery, actor), { type: 'requeued', actor, ...named(delivery) }),
-      requeueAll: async (peer, actor) =>
-        counted(await outbox.requeueAll(peer, actor), { type: 'requeued', actor, peer }),
+      requeueAll: (peer, actor, how) =>
+        counted({ type: 'requeued', actor, peer }, (batches) => outbox.requeueAll(peer, actor, batches), how),
       skip: async (delivery, actor) =>
         recorded(await outbox.skip(delivery, actor), { type: 'skipped', actor, ...named(delivery) }),
-      abandon: async (peer, actor) => counted(await outbox.abandon(peer, actor), { type: 'abandoned', actor, peer }),
+      abandon: (peer, actor, how) =>
+        counted({ type: 'abandoned', actor, peer }, (batches) => outbox.abandon(peer, actor, batches), how),
       resume: async (peer, actor) => recorded(await outbox.resume(peer, actor), { type: 'resumed', actor, peer }),
     },
     inbox: {

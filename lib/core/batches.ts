@@ -1,8 +1,11 @@
-/** How much one pass takes at once, and what ends it early. */
+/** How much is done at once of what is done to many rows, and what ends it early. */
 export interface Batches {
   /** Default 1000. */
   batch?: number;
+  /** Aborted, it begins no other batch. */
   signal?: AbortSignal;
+  /** Called behind each batch with the count so far. */
+  onBatch?: (count: number) => void;
 }
 
 /**
@@ -32,9 +35,12 @@ export async function everyOne<T>(...parts: [() => Promise<T>, ...(() => Promise
 /** Takes batch after batch until one was not full, or the signal says to stop. Returns how many in all. */
 export async function untilNoneIsLeft(
   next: (limit: number) => Promise<number>,
-  { batch = 1000, signal }: Batches = {},
+  { batch = 1000, signal, onBatch }: Batches = {},
 ): Promise<number> {
   let taken = 0;
-  for (let last = batch; last === batch && !signal?.aborted; taken += last) last = await next(batch);
+  for (let last = batch; last === batch && !signal?.aborted; taken += last) {
+    last = await next(batch);
+    if (last > 0) onBatch?.(taken + last);
+  }
   return taken;
 }

@@ -1,7 +1,8 @@
-import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
+import { type Batches, everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { assertSetUp, tryOr } from '../core/errors.ts';
 import { type Duration, toMs } from '../core/options.ts';
 import type {
+  ActedBatch,
   DeliveryFilter,
   DeliveryRow,
   Enqueued,
@@ -59,15 +60,18 @@ export interface OutboxOperations {
   relayDue(options?: RelayOptions & { destination?: string }): Promise<Relayed>;
   /** Sends a dead letter again, and what waited behind it. Audited. False: it is none. */
   requeue(delivery: GivenUp, actor: string): Promise<boolean>;
-  /** The same for all dead letters of a destination. Returns how many. */
-  requeueAll(destination: string, actor: string): Promise<number>;
+  /**
+   * The same for all dead letters that a destination has when it begins, in batches that are committed each by itself. Returns how
+   * many. Broken off, by the signal or an error, it goes on with the rest when it is called again.
+   */
+  requeueAll(destination: string, actor: string, how?: Batches): Promise<number>;
   /** Lets an aggregate go on without its dead letter, which stays to be seen until its retention. Audited. */
   skip(delivery: GivenUp, actor: string): Promise<boolean>;
   /**
    * Skips all that waits for a destination, and its dead letters: for one that is gone for good, also from the
-   * configuration, which otherwise keeps its events for ever. Audited. Returns how many.
+   * configuration, which otherwise keeps its events for ever. Audited. Returns how many. In batches, as `requeueAll`.
    */
-  abandon(destination: string, actor: string): Promise<number>;
+  abandon(destination: string, actor: string, how?: Batches): Promise<number>;
   /** Lets a destination go on that was stopped by 410. Audited. */
   resume(destination: string, actor: string): Promise<boolean>;
   stops(): Promise<Stop[]>;
@@ -121,11 +125,11 @@ export function makeOutbox<Tx>(
       return sum;
     },
     requeue: async ({ destination, eventId, settledAt }, actor) =>
-      isEventId(eventId) && (await store.requeue(destination, eventId, actor, settledAt)) > 0,
-    requeueAll: (destination, actor) => store.requeue(destination, null, actor),
+      isEventId(eventId) && (await store.requeue(destination, eventId, actor, settledAt)),
+    requeueAll: inBatches(store.requeueDead),
     skip: async ({ destination, eventId, settledAt }, actor) =>
       isEventId(eventId) && (await store.skip(destination, eventId, actor, settledAt)),
-    abandon: (destination, actor) => store.abandon(destination, actor),
+    abandon: inBatches(store.abandon),
     resume: (destination, actor) => store.resume(destination, actor),
     stops: () => store.stops(),
     list: (filter) => store.list(filter),
@@ -140,6 +144,16 @@ export function makeOutbox<Tx>(
     close: async () => void (await Promise.all(routes.map(({ publisher }) => publisher.close?.()))),
   };
 }
+
+/** An act on many deliveries: batch after batch, until none is left. */
+const inBatches = (act: OutboxStore<never>['abandon']) => async (destination: string, actor: string, how?: Batches) => {
+  let last: ActedBatch | undefined;
+  const next = async (limit: number) => {
+    last = await act(destination, actor, limit, last);
+    return last?.count ?? 0;
+  };
+  return await untilNoneIsLeft(next, how);
+};
 
 function rowOf(event: EventToSend, from: Origin | undefined, settings: OutboxSettings): NewEvent {
   const { destinations, namespace = 'oncekit', wake = true, clock = Date.now, traceContext = traceHeaders } = settings;

@@ -33,16 +33,22 @@ export interface OutboxStore<Tx> {
   giveBack(taken: Taken, stop: string | null): Promise<boolean>;
 
   /**
-   * Sends what was given up again, from its first attempt on: one event's, or all dead letters of a destination. With
-   * `settledAt`, only what was given up on at that time. Audited.
+   * Sends what was given up again, from its first attempt on. With `settledAt`, only what was given up on at that time. Audited.
+   * False: it was not given up.
    */
-  requeue(destination: string, eventId: string | null, actor: string, settledAt?: Date): Promise<number>;
+  requeue(destination: string, eventId: string, actor: string, settledAt?: Date): Promise<boolean>;
+
+  /**
+   * The same for at most `limit` dead letters of a destination, in the order of their aggregates: those behind the `last` batch that
+   * were dead when the first one began. Undefined: there are none.
+   */
+  requeueDead(destination: string, actor: string, limit: number, last?: ActedBatch): Promise<ActedBatch | undefined>;
 
   /** Lets the aggregate of a dead letter go on without it. `settledAt` as above. Audited. False: it is no dead letter. */
   skip(destination: string, eventId: string, actor: string, settledAt?: Date): Promise<boolean>;
 
-  /** Skips all that is under way or dead for a destination that is no more. Audited. Returns how many. */
-  abandon(destination: string, actor: string): Promise<number>;
+  /** Skips, in such batches, all that is under way or dead for a destination that is no more. Audited. */
+  abandon(destination: string, actor: string, limit: number, last?: ActedBatch): Promise<ActedBatch | undefined>;
 
   /** Lets a stopped destination go on. Audited. False: it was not stopped. */
   resume(destination: string, actor: string): Promise<boolean>;
@@ -109,6 +115,16 @@ export interface InboxStore<Tx> {
 
   /** As the outbox's. */
   reapRecords(limit: number): Promise<number>;
+}
+
+/** A batch of deliveries that a person's act was done to, and how far it has come. */
+export interface ActedBatch {
+  count: number;
+  /** Of its last delivery. */
+  aggregate: string;
+  sequence: number;
+  /** When the first batch began, by the database's clock. */
+  startedAt: Date;
 }
 
 /** An event as it was numbered. */

@@ -38,6 +38,8 @@ when it is done, with 1 when nothing was done, and says why, and with 2 when it 
 
 const OPTIONS = { actor: text, box: text, state: text, limit: text, yes: flag } as const;
 const STATES = { outbox: ['dead', 'pending', 'delivered', 'skipped'], inbox: ['dead', 'failed', 'processed'] } as const;
+/** Events, in whole batches. */
+const TOLD_EACH = 10_000;
 const UNSETTLED = ['dead', 'pending', 'failed'];
 
 type Box = keyof typeof STATES;
@@ -83,7 +85,7 @@ const ACTS = {
   }),
 
   'requeue-all': subcommand(1, async ({ outbox }, { peer, actor }) => {
-    const count = await outbox.requeueAll(peer, actor);
+    const count = await outbox.requeueAll(peer, actor, { onBatch: progressOf('Requeued', peer) });
     return count > 0 ? done(`Requeued, by ${actor}: ${count} of ${peer}.`) : notDone(`${peer} has no dead letters`);
   }),
 
@@ -100,7 +102,7 @@ const ACTS = {
       const words = `This would give up ${waiting} events for ${peer}, for good. Add --yes to do it.`;
       return { isDone: false, words: printable(words) };
     }
-    const count = await outbox.abandon(peer, actor);
+    const count = await outbox.abandon(peer, actor, { onBatch: progressOf('Given up', peer) });
     return count > 0 ? done(`Given up, by ${actor}: ${count} of ${peer}.`) : notDone(`nothing waits for ${peer}`);
   }),
 
@@ -149,6 +151,11 @@ function readStates(name: string | undefined, boxes: Box[]): { [B in Box]: (type
   const known = new Set(boxes.flatMap((box): readonly string[] => STATES[box]));
   throw new UsageError(`There is no state "${name}".`, `There is: ${[...known].join(', ')}.`);
 }
+
+/** Says how far an act on many is, apart from its result: what it has done stays done where it breaks off. */
+const progressOf = (done: string, peer: string) => (count: number) => {
+  if (count % TOLD_EACH === 0) console.error(printable(`${done} so far: ${count} of ${peer} …`));
+};
 
 async function sentState(outbox: MessagesAdmin['outbox'], destination: string, eventId: string) {
   const found = await outbox.find(eventId);

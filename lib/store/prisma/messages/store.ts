@@ -6,7 +6,7 @@ import { BATCH_MS } from '../timeouts.ts';
 import { deliveryQuestions } from './delivery.ts';
 import { receive, receptionQuestions } from './inbox.ts';
 import { listDeliveries, listReceived, receivedQuestions, sentQuestions } from './list.ts';
-import { abandon, requeueReceived, sentActQuestions } from './operate.ts';
+import { requeueReceived, sentActQuestions, sentBatchQuestions } from './operate.ts';
 import { insertEvent } from './outbox.ts';
 import { receivedReapQuestions, sentReapQuestions } from './reap.ts';
 
@@ -21,7 +21,7 @@ export function outboxOn(db: Db): OutboxStore<RawQueries> {
       return await insertEvent(db.queriesOn(tx), event); // the caller's transaction, and so the caller's error
     },
     ...asking({ ...deliveryQuestions, ...sentQuestions, ...sentActQuestions }),
-    ...asking({ list: listDeliveries, abandon, ...sentReapQuestions }, BATCH),
+    ...asking({ list: listDeliveries, ...sentBatchQuestions, ...sentReapQuestions }, BATCH),
   };
 }
 
