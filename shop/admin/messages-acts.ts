@@ -16,10 +16,14 @@ const schema = z.discriminatedUnion('act', [
   z.object({ act: z.literal('requeue_received'), source: nameOf(100), event: nameOf(255) }),
 ]);
 
+/** How long one form requeues, in batches; whoever presses again goes on. Well within what the transaction may take. */
+const REQUEUE_MS = 2000;
+const TIMEOUT_MS = 10_000;
+
 /** Acts of an admin on messages: with its own key in one transaction, so it is done once, however often it is sent. */
 export const messageActs = actsOnce(
   kit
-    .operation({ name: 'admin.messages', schema })
+    .operation({ name: 'admin.messages', schema, timeoutMs: TIMEOUT_MS })
     .handler(async ({ input, tx, scope: { principal: actor }, afterCommit }) => {
       const { outbox, inbox } = messagesAdmin({ tx, afterCommit });
       switch (input.act) {
@@ -27,8 +31,11 @@ export const messageActs = actsOnce(
           return (await outbox.requeue(seen(input), actor)) === 'recorded' ? 'requeued' : 'changed';
         case 'skip':
           return (await outbox.skip(seen(input), actor)) === 'recorded' ? 'skipped' : 'changed';
-        case 'requeue_all':
-          return (await outbox.requeueAll(input.destination, actor)) > 0 ? 'requeued_all' : 'none_dead';
+        case 'requeue_all': {
+          const signal = AbortSignal.timeout(REQUEUE_MS);
+          if ((await outbox.requeueAll(input.destination, actor, { signal })) === 0) return 'none_dead';
+          return signal.aborted ? 'requeued_some' : 'requeued_all';
+        }
         case 'resume':
           return (await outbox.resume(input.destination, actor)) === 'recorded' ? 'resumed' : 'not_stopped';
         case 'requeue_received': {

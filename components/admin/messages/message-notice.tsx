@@ -3,6 +3,10 @@ import { FormNotice } from '../shared/form-notice.tsx';
 const notices = {
   requeued: { tone: 'good', words: 'Requeued. Below is what came of it so far.' },
   requeued_all: { tone: 'good', words: 'All its dead letters are requeued, and go out in their order.' },
+  requeued_some: {
+    tone: 'warn',
+    words: 'A first part is requeued, and goes out in its order. What is left is counted below: requeue it again.',
+  },
   none_dead: { tone: 'warn', words: 'It has no dead letters any more. Nothing was done.' },
   skipped: { tone: 'good', words: 'Skipped. What waited behind it goes out.' },
   resumed: { tone: 'good', words: 'Resumed. What waited goes out in its order.' },

@@ -107,6 +107,25 @@ test('M4 skips, requeues and resumes once, recorded with who did it', async () =
   expect(await recordsOf('gone')).toEqual(['stopped relay', 'resumed ann', 'abandoned ann', 'abandoned ann']);
 });
 
+test('M4 says how far it is with many', async () => {
+  const { client } = database;
+  await client.$executeRaw`
+    INSERT INTO outbox_events (id, aggregate, sequence, type, payload, headers, derived_key, created_at)
+    SELECT gen_random_uuid(), 'many:' || n, 1, 'order.paid', '{}', '{}', 'many ' || n, now() FROM generate_series(1, 10001) n`;
+  await client.$executeRaw`
+    INSERT INTO outbox_deliveries (event_id, destination, aggregate, sequence, state, settled_at)
+    SELECT id, 'many', aggregate, sequence, 'dead', now() FROM outbox_events WHERE aggregate LIKE 'many:%'`;
+  const said = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const answers = [await messages('requeue-all', 'many'), await messages('abandon', 'many', '--yes')];
+  const lines = said.mock.calls.flat();
+  said.mockRestore();
+  expect(answers.map(({ words }) => words.replace(/, by .*?:/, ':'))).toEqual([
+    'Requeued: 10001 of many.',
+    'Given up: 10001 of many.',
+  ]);
+  expect(lines).toEqual(['Requeued so far: 10000 of many …', 'Given up so far: 10000 of many …']);
+});
+
 test('M4 as a process: done, nothing done, and asked wrongly are told apart', { tags: 'all' }, async () => {
   await database.client.outboxDelivery.updateMany({
     where: { destination: 'crm' },
