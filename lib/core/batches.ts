@@ -9,24 +9,16 @@ export interface Batches {
 }
 
 /**
- * Runs each, one after the other, whatever becomes of those before it: what one may not do keeps no other from its turn. A
- * database that cannot be asked ends it. Resolves with what the first has come to.
+ * Runs all of them at once, each for itself: what fails, or waits for a database that does not answer, keeps no other from its turn.
+ * Resolves with what the first has come to.
  *
- * @throws the error of the one that has failed, as it is, when all have had their turn; where several have, an AggregateError of
- * them that says in one line what each comes to
+ * @throws the error of the one that has failed, as it is, when all have ended; where several have, an AggregateError of them that
+ * says in one line what each comes to
  */
 export async function everyOne<T>(...parts: [() => Promise<T>, ...(() => Promise<unknown>)[]]): Promise<T> {
-  const results: unknown[] = [];
-  const errors: Error[] = [];
-  for (const part of parts) {
-    // Nobody can be asked now: those behind it would wait in vain.
-    if (errors.at(-1)?.name === 'StoreUnavailableError') break;
-    await part().then(
-      (result) => results.push(result),
-      (error: Error) => errors.push(error),
-    );
-  }
-  if (errors.length === 0) return results[0] as T;
+  const ended = await Promise.allSettled(parts.map((part) => part()));
+  const errors = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []));
+  if (errors.length === 0) return (ended[0] as PromiseFulfilledResult<T>).value;
   if (errors.length === 1) throw errors[0];
   // Prisma's messages have many lines, and a log takes the last.
   throw new AggregateError(errors, errors.map(({ message }) => message.trim().split('\n').at(-1)).join('; '));

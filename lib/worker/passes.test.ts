@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { StoreUnavailableError } from '../store/store.ts';
 import { complete, type Driven, line, reap } from './passes.ts';
 
 /** Hands out the given batches, each as [taken, unfinished], then empty ones. */
@@ -67,6 +68,25 @@ test('what one part of the reaper throws is thrown as it is, and of several each
   expect(error.errors.slice(0, 2)).toEqual([one, two]);
   expect(one.message).toBe('Invalid invocation:\n\ndenied');
 });
+
+test.each(['keys', 'outbox', 'inbox'])(
+  'P6 where the database has no answer in time for the reaper of the %s, the others have their turn',
+  async (which) => {
+    const reaper = (name: string) => ({
+      ...driven(),
+      destinations: [],
+      relayDue: vi.fn(),
+      retryDue: vi.fn(),
+      reap: vi.fn(async () => {
+        if (name === which) throw new StoreUnavailableError('The database did not answer within 60000 ms.');
+        return 7;
+      }),
+    });
+    const [keys, outbox, inbox] = [reaper('keys'), reaper('outbox'), reaper('inbox')];
+    await expect(reap({ ...keys, outbox, inbox })).rejects.toThrow(StoreUnavailableError);
+    for (const { reap } of [keys, outbox, inbox]) expect(reap).toHaveBeenCalledTimes(1);
+  },
+);
 
 test('a pass is one line of figures', async () => {
   expect(line('complete', await complete(driven([2, 1])))).toBe(

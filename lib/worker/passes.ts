@@ -52,7 +52,7 @@ export async function complete(idempotency: Driven, options: PassOptions = {}): 
 
 /**
  * The reaper, once: deletes settled keys, and events sent and received, past their retention until none is left. Stops
- * between two batches. Where one of them fails, the others have their turn all the same.
+ * between two batches. Each goes on by itself, whatever becomes of the others.
  *
  * @throws what has failed, in the end: of several an AggregateError
  */
@@ -60,7 +60,8 @@ export async function reap(driven: Driven, { until, signal }: PassOptions = {}):
   const how = { signal: AbortSignal.any([until, signal].filter((one) => one !== undefined)) };
   let deleted = 0;
   const reapBy = (from: Pick<Driven, 'reap'> | undefined) => async () => {
-    deleted += (await from?.reap(how)) ?? 0;
+    const count = (await from?.reap(how)) ?? 0;
+    deleted += count; // behind the wait: the others count meanwhile
   };
   await everyOne(reapBy(driven), reapBy(driven.outbox), reapBy(driven.inbox));
   return { deleted };
