@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
-import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import { appRole, type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
 import { derivedKey } from '../core/key.ts';
 import { anything, effect, effects, freshKey, kit } from '../integration/kit.fixture.ts';
 import { EventError } from './event.ts';
-import { announce, deliveries, destination, gate, outboxOn, watchOf } from './messaging.fixture.ts';
+import { announce, daysPass, deliveries, destination, gate, outboxOn, watchOf } from './messaging.fixture.ts';
 
 let database: TestDatabase;
 let client: TestDatabase['client'];
@@ -314,6 +314,48 @@ describe('waking the relay', () => {
     expect(await jobs()).toHaveLength(3);
   });
 
+  test('a role that may not add jobs writes events all the same, and wakes nobody; one that may, does', async () => {
+    const shared = await testDatabase({ ownsTables: true });
+    const outbox = outboxOn(shared.client, [destination().route]);
+    const sql = (text: string) => shared.client.$executeRawUnsafe(text);
+    const TABLES = ['_private_jobs', '_private_tasks', '_private_job_queues'].map(
+      (table) => `graphile_worker.${table}`,
+    );
+    const addsJob = async (aggregate: string) => {
+      await shared.client.$transaction(async (tx) => {
+        await tx.$executeRawUnsafe(`SET LOCAL ROLE ${appRole}`);
+        await outbox.enqueue(tx, paid(aggregate));
+      });
+      const key = `oncekit_relay:${aggregate}`;
+      return (await shared.client.$queryRaw<[]>`SELECT FROM graphile_worker.jobs WHERE key = ${key}`).length > 0;
+    };
+    const seen: Record<string, boolean> = {};
+    try {
+      for (const [right, grant] of Object.entries({
+        'no right': 'SELECT 1',
+        'the schema': `GRANT USAGE ON SCHEMA graphile_worker TO ${appRole}`,
+        'tables that it reads': `GRANT SELECT ON ${TABLES} TO ${appRole}`,
+        'tables that hide rows from it': `GRANT INSERT, UPDATE ON ${TABLES} TO ${appRole}`,
+        'its policies': `DO $$ DECLARE t text; BEGIN FOREACH t IN ARRAY ARRAY['${TABLES.join("', '")}'] LOOP
+          EXECUTE format('CREATE POLICY app ON %s TO ${appRole} USING (true)', t); END LOOP; END $$`,
+        'no function': 'REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA graphile_worker FROM PUBLIC',
+        'the function': `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA graphile_worker TO ${appRole}`,
+        'no table': `REVOKE ALL ON ${TABLES} FROM ${appRole}`,
+        'a function that is run as its owner': `ALTER FUNCTION graphile_worker.add_job SECURITY DEFINER`,
+      })) {
+        await sql(grant);
+        seen[right] = await addsJob(`order:${right}`);
+      }
+      expect(Object.keys(seen).filter((right) => seen[right])).toEqual([
+        'its policies',
+        'the function',
+        'a function that is run as its owner',
+      ]);
+    } finally {
+      await shared.drop();
+    }
+  });
+
   test('where the job runner is not installed, events are written all the same', async () => {
     const bare = await testDatabase();
     await bare.client.$executeRaw`DROP SCHEMA graphile_worker CASCADE`;
@@ -324,4 +366,19 @@ describe('waking the relay', () => {
     expect(sink.order('order:30')).toEqual([1]);
     await bare.drop();
   });
+});
+
+test('what was reaped and is announced again goes out again under its id; `types` leave numbers out', async () => {
+  const sink = destination('sink', { types: ['order.paid'] });
+  const outbox = outboxOn(client, [sink.route]);
+  const from = { scope: { tenant: 'acme', principal: 'ann', operation: 'checkout' }, key: freshKey() };
+  const again = () => client.$transaction((tx) => outbox.enqueue(tx, paid('order:40'), from));
+  const first = await again();
+  await client.$transaction((tx) => outbox.enqueue(tx, { ...paid('order:40'), type: 'order.seen' }));
+  await announce(client, outbox, 'order:40');
+  await outbox.relayDue();
+  expect(sink.order('order:40')).toEqual([1, 3]);
+  await daysPass(client, 8);
+  await outbox.reap();
+  expect(await again()).toEqual({ eventId: first.eventId, sequence: 4 });
 });

@@ -8,6 +8,23 @@ import { epochMs, NOW, withDates } from '../keys/read.ts';
 import { explainSchemaError } from '../keys/schema.ts';
 import { timestamp } from '../wire/encoding.ts';
 
+// Where a job cannot be added, the transaction would roll back for it. `add_job` runs as its caller, unless the app has made it run
+// as its owner, and the runner's tables show a row to nobody else without a policy. Looked up by name, as a join of catalogs would be
+// planned for each event. A name in a schema that one may not use is an error, so that is asked first, and the names are made of the
+// schema's: the planner would look up constants.
+const CAN_WAKE = `
+EXISTS (
+  SELECT FROM pg_namespace n
+   WHERE nspname = 'graphile_worker' AND CASE WHEN has_schema_privilege(oid, 'USAGE') THEN (
+     SELECT has_function_privilege(oid, 'EXECUTE') AND (prosecdef OR (
+              SELECT bool_and(has_table_privilege(t, 'SELECT') AND has_table_privilege(t, 'INSERT')
+                              AND (t <> jobs OR has_table_privilege(t, 'UPDATE'))
+                              AND (NOT row_security_active(t) OR EXISTS (SELECT FROM pg_policy WHERE polrelid = t)))
+                FROM to_regclass(n.nspname || '._private_jobs') AS jobs,
+                     unnest(ARRAY[jobs, to_regclass(n.nspname || '._private_tasks'),
+                                  to_regclass(n.nspname || '._private_job_queues')]) AS t))
+       FROM pg_proc WHERE oid = to_regproc(n.nspname || '.add_job')) END)`;
+
 // The number is drawn under a lock on the aggregate's row, which is kept until COMMIT. It prevents this: one transaction
 // draws 1 and another draws 2 and commits first; a relay sends 2, and then finds 1. With the lock the second one draws
 // only when the first has ended, so whoever sees a number sees all that are smaller, and a number that was rolled back
@@ -39,8 +56,7 @@ deliveries AS (
   INSERT INTO outbox_deliveries (event_id, destination, aggregate, sequence, next_attempt_at)
   SELECT id, destination, aggregate, sequence, ${NOW} FROM event, unnest($7::text[]) AS destination)
 SELECT id AS "eventId", sequence,
-       EXISTS (SELECT FROM pg_namespace
-                WHERE nspname = 'graphile_worker' AND has_schema_privilege(oid, 'USAGE')) AS can_wake
+       ${CAN_WAKE} AS can_wake
   FROM event
 UNION ALL
 SELECT id, sequence, false FROM outbox_events
