@@ -3,6 +3,7 @@ import type { Job, Logger, TaskList, WorkerEvents, WorkerPool } from 'graphile-w
 import type { Pool, PoolClient } from 'pg';
 import { isProduction } from '../core/environment.ts';
 import { assertSetUp } from '../core/errors.ts';
+import { moment, untilAborted } from '../core/wait.ts';
 import { describe } from '../messaging/destination.ts';
 import { Presence } from './liveness.ts';
 import { loop } from './loop.ts';
@@ -27,6 +28,8 @@ interface JobsOptions {
   /** How long one statement of a handler's own may take, in milliseconds. */
   statementMs: number;
   stopping: AbortSignal;
+  /** The end of that time: what handlers are given as their abort signal. */
+  breakingOff: AbortSignal;
   log: (line: string) => void;
 }
 
@@ -43,8 +46,12 @@ export async function startJobs(
   if (Object.keys(tasks).length === 0) return;
   const runner = await findGraphileWorker();
   if (runner) {
-    const pass = (works: () => void) => runJobs({ ...options, runner, tasks }, works);
-    return await loop({ ...options, name: 'Running jobs', everyMs: 1000, pass });
+    // Runners that have ended by themselves, and whose jobs go on.
+    const ending = new Set<Promise<void>>();
+    const pass = (works: () => void) => runJobs({ ...options, runner, tasks }, ending, works);
+    await loop({ ...options, name: 'Running jobs', everyMs: 1000, pass });
+    await Promise.all(ending);
+    return;
   }
   const names = Object.keys(own);
   assertSetUp(
@@ -57,40 +64,48 @@ export async function startJobs(
 /**
  * Runs jobs until `stopping`, then finishes those that run: within `graceMs`, after which they are told to stop
  * (`helpers.abortSignal`) and given back. Every job it takes is run at least once, by another worker if this one is
- * killed. Rejects when the database does not answer at the start, or the runner ends by itself.
+ * killed. Rejects when the database does not answer at the start, or as soon as the runner begins to end by itself: another one
+ * takes the place of it, which finishes what it runs.
  */
-async function runJobs(options: JobsOptions, onReady: () => void): Promise<void> {
-  const { runner, pool, stopping, log } = options;
+async function runJobs(options: JobsOptions, ending: Set<Promise<void>>, onReady: () => void): Promise<void> {
+  const { runner, pool, stopping } = options;
   await withStatementLimit(MIGRATION_MS, () => runner.runMigrations({ pgPool: pool, logger: loggerFor(options) }));
   const presence = new Presence(pool);
   const events = new EventEmitter() as WorkerEvents;
+  const ends = moment();
+  events.once('pool:gracefulShutdown', ends.reach);
+  await presence.show();
+  onReady();
+  const drained = drainShown(options, presence, events);
+  const ended = drained.catch(() => {}).finally(() => ending.delete(ended));
+  ending.add(ended);
+  await Promise.race([ends.reached, drained]);
+  if (!stopping.aborted) throw new Error('The job runner ended by itself.');
+}
+
+/** Runs jobs while others see that this worker lives. */
+async function drainShown(options: JobsOptions, presence: Presence, events: WorkerEvents): Promise<void> {
   const ask = askListener(events);
   const finished = new AbortController();
+  // Beats on while running jobs are finished. It never slows down: others take a worker for dead that is away long.
+  const beats = loop({
+    name: 'Freeing the jobs of killed workers',
+    everyMs: BEAT_MS,
+    capMs: BEAT_MS,
+    pass: async () => {
+      const [freed] = await Promise.all([presence.beat(), ask()]);
+      if (freed.length > 0) options.log(`Freed the jobs of killed workers: ${freed.join(', ')}`);
+    },
+    stopping: finished.signal,
+    log: options.log,
+  });
   try {
-    await presence.show();
-    // Beats on while running jobs are finished. It never slows down: others take a worker for dead that is away long.
-    const beats = loop({
-      name: 'Freeing the jobs of killed workers',
-      everyMs: BEAT_MS,
-      capMs: BEAT_MS,
-      pass: async () => {
-        const [freed] = await Promise.all([presence.beat(), ask()]);
-        if (freed.length > 0) log(`Freed the jobs of killed workers: ${freed.join(', ')}`);
-      },
-      stopping: finished.signal,
-      log,
-    });
-    onReady();
-    try {
-      await untilDrained(startRunner(options, presence, events), options);
-    } finally {
-      finished.abort();
-      await beats;
-    }
+    await untilDrained(startRunner(options, presence, events), options);
   } finally {
+    finished.abort();
+    await beats;
     presence.end();
   }
-  if (!stopping.aborted) throw new Error('The job runner ended by itself.');
 }
 
 /**
@@ -104,17 +119,26 @@ function askListener(events: WorkerEvents): () => Promise<unknown> {
   return async () => await listener?.query('SELECT 1').catch(() => {});
 }
 
-/** The handlers, whose own statements may take longer than the runner's. */
-function limitedTasks({ tasks, statementMs }: JobsOptions): TaskList {
+/**
+ * The handlers, whose own statements may take longer than the runner's, and which are told to stop with the worker: the runner's own
+ * signal would also end what runs on while another runner has taken its place.
+ */
+function limitedTasks({ tasks, statementMs, breakingOff: abortSignal }: JobsOptions): TaskList {
+  const abortPromise = untilAborted(abortSignal, () => new Promise(() => {}));
+  abortPromise.catch(() => {});
   const limited = Object.entries(tasks).map(([name, task]) => [
     name,
-    task && ((payload: unknown, helpers: TaskHelpers) => withStatementLimit(statementMs, () => task(payload, helpers))),
+    task &&
+      ((payload: unknown, helpers: TaskHelpers) => {
+        const given = Object.assign(helpers, { abortSignal, abortPromise });
+        return withStatementLimit(statementMs, () => task(payload, given));
+      }),
   ]);
   return Object.fromEntries(limited) as TaskList;
 }
 
 function startRunner(options: JobsOptions, presence: Presence, events: WorkerEvents): WorkerPool {
-  const { pool, concurrency, graceMs } = options;
+  const { pool, concurrency } = options;
   // Jobs are marked with the runner's id, which graphile-worker draws. Ours says whose presence to look for; it is set
   // before the first job is asked for.
   events.once('pool:create', ({ workerPool }) => (workerPool.id = presence.workerId));
@@ -130,7 +154,7 @@ function startRunner(options: JobsOptions, presence: Presence, events: WorkerEve
     },
     // Without a batch (of 0 ms) graphile-worker does not wait for the statement that ends a job: a shutdown could
     // overtake it, and a failure would be an unhandled rejection.
-    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0, gracefulShutdownAbortTimeout: graceMs } },
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
   };
   return options.runner.runTaskList(settings, limitedTasks(options), pool);
 }
@@ -142,7 +166,7 @@ async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptio
     forced = setTimeout(() => {
       Promise.resolve(runner.forcefulShutdown('The worker stopped before the job ended.')).catch(quiet);
     }, graceMs + AFTER_ABORT_MS);
-    Promise.resolve(runner.gracefulShutdown()).catch(quiet);
+    if (!runner._shuttingDown) Promise.resolve(runner.gracefulShutdown()).catch(quiet);
   };
   stopping.addEventListener('abort', drain, { once: true });
   if (stopping.aborted) drain();

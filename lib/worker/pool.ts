@@ -24,6 +24,9 @@ export function withStatementLimit<R>(statementMs: number, run: () => R): R {
  */
 const ENDS_JOB = /^(complete|fail)_jobs?(_q)?\//;
 
+// Only the process that the connection itself is known by: through a pooler, whose ids are its own, waiting is taken for silence.
+const WAITS_FOR_LOCK = 'SELECT cardinality(pg_blocking_pids($1)) > 0 AS waits';
+
 type Connected = (
   error: Error | undefined,
   client: pg.PoolClient | undefined,
@@ -37,9 +40,11 @@ type Connected = (
  */
 class BoundedPool extends pg.Pool {
   readonly #unused = new Set<pg.PoolClient>();
+  readonly #statementMs: number;
 
-  constructor(config: pg.PoolConfig) {
+  constructor(config: pg.PoolConfig, statementMs: number) {
     super(config);
+    this.#statementMs = statementMs;
     this.on('acquire', (client) => this.#unused.delete(client));
     this.on('release', (_, client) => this.#unused.add(client));
     this.on('remove', (client) => this.#unused.delete(client));
@@ -75,21 +80,46 @@ class BoundedPool extends pg.Pool {
     client.on('drain', settle).on('end', settle);
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     client.query = ((...args: unknown[]) => {
+      const [config] = args as [{ name?: string }];
+      const endsJob = ENDS_JOB.test(config.name ?? '');
       if (!answered) {
         const all = moment();
         answered = all.reach;
-        withTimeout(all.reached, statementLimit.getStore() ?? STATEMENT_MS).catch((late) => {
-          for (const silent of [client, ...this.#unused]) destroy(silent, late.message);
-        });
+        void this.#watch(client, all.reached, { endsJob, isOver: () => answered !== all.reach });
       }
       const answer = query(...args);
-      const [config] = args as [{ name?: string }];
-      if (!(answer instanceof Promise && ENDS_JOB.test(config.name ?? ''))) return answer;
+      if (!(answer instanceof Promise && endsJob)) return answer;
       return answer.catch((error) => {
         if (isAnswer(error)) throw error;
         return (this.query as (...args: unknown[]) => unknown)(...args);
       });
     }) as pg.PoolClient['query'];
+  }
+
+  /**
+   * Destroys the connection where it is not answered in time. Whoever ends a job may have to wait for its row, as while a
+   * transaction stays open that adds another job under its key: on a connection that is not silent the server says so.
+   */
+  async #watch(
+    client: pg.PoolClient,
+    answered: Promise<void>,
+    what: { endsJob: boolean; isOver: () => boolean },
+  ): Promise<void> {
+    try {
+      await withTimeout(answered, statementLimit.getStore() ?? this.#statementMs);
+    } catch (late) {
+      const why = (late as Error).message;
+      for (const silent of this.#unused) destroy(silent, why);
+      const waits = what.endsJob && (await this.#waitsForLock(client));
+      if (waits || what.isOver()) return await this.#watch(client, answered, what);
+      destroy(client, why);
+    }
+  }
+
+  async #waitsForLock(client: pg.PoolClient): Promise<boolean> {
+    const { processID } = client as unknown as { processID: number };
+    const asked = this.query<{ waits: boolean }>(WAITS_FOR_LOCK, [processID]);
+    return await asked.then(({ rows: [row] }) => row?.waits ?? false).catch(() => false);
   }
 }
 
@@ -100,8 +130,9 @@ function destroy(client: pg.PoolClient, why: string): void {
 }
 
 /** One connection for each running job, and for listening, for the presence, for asking and for what is left. */
-export function openPool(connectionString: string, concurrency: number): pg.Pool {
-  return new BoundedPool({ connectionString, max: concurrency + 4, connectionTimeoutMillis: 5000, keepAlive: true });
+export function openPool(connectionString: string, concurrency: number, statementMs = STATEMENT_MS): pg.Pool {
+  const config = { connectionString, max: concurrency + 4, connectionTimeoutMillis: 5000, keepAlive: true };
+  return new BoundedPool(config, statementMs);
 }
 
 /** Ends a pool or a connection. Never throws. A job that does not end keeps its connection: it must not keep the worker. */

@@ -128,7 +128,7 @@ function startLoops(
   const relays = relayLoops(driven.outbox, { ...base, everyMs: relayEveryMs, breakingOff, tell });
   loops.push(...relays.loops);
   if (driven.inbox) loops.push(startPass('The inbox', 'inbox', inbox, { everyMs: completeEveryMs, overlaps: true }));
-  const jobs = { ...base, pool, concurrency, graceMs, statementMs };
+  const jobs = { ...base, breakingOff, pool, concurrency, graceMs, statementMs };
   loops.push(startJobs({ own: tasks, wakes: relays.tasks }, jobs).catch(fail));
   return loops;
 }
