@@ -12,14 +12,15 @@ export interface Batches {
  * Runs all of them at once, each for itself: what fails, or waits for a database that does not answer, keeps no other from its turn.
  * Resolves with what the first has come to.
  *
- * @throws the error of the one that has failed, as it is, when all have ended; where several have, an AggregateError of them that
- * says in one line what each comes to
+ * @throws the error of the one that has failed, as it is, when all have ended, and the first of several that say that the database
+ * cannot be asked; of others an AggregateError, which says in one line what each comes to
  */
 export async function everyOne<T>(...parts: [() => Promise<T>, ...(() => Promise<unknown>)[]]): Promise<T> {
   const ended = await Promise.allSettled(parts.map((part) => part()));
   const errors = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []));
   if (errors.length === 0) return (ended[0] as PromiseFulfilledResult<T>).value;
-  if (errors.length === 1) throw errors[0];
+  const isAway = errors.every(({ name }) => name === 'StoreUnavailableError');
+  if (errors.length === 1 || isAway) throw errors[0];
   // Prisma's messages have many lines, and a log takes the last.
   throw new AggregateError(errors, errors.map(({ message }) => message.trim().split('\n').at(-1)).join('; '));
 }

@@ -54,7 +54,7 @@ export async function complete(idempotency: Driven, options: PassOptions = {}): 
  * The reaper, once: deletes settled keys, and events sent and received, past their retention until none is left. Stops
  * between two batches. Each goes on by itself, whatever becomes of the others.
  *
- * @throws what has failed, in the end: of several an AggregateError
+ * @throws what has failed, in the end: of several an AggregateError, unless the database cannot be asked
  */
 export async function reap(driven: Driven, { until, signal }: PassOptions = {}): Promise<{ deleted: number }> {
   const how = { signal: AbortSignal.any([until, signal].filter((one) => one !== undefined)) };

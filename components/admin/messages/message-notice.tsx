@@ -5,7 +5,7 @@ const notices = {
   requeued_all: { tone: 'good', words: 'All its dead letters are requeued, and go out in their order.' },
   requeued_some: {
     tone: 'warn',
-    words: 'A first part is requeued, and goes out in its order. What is left is counted below: requeue it again.',
+    words: 'A first part is requeued, and goes out in its order. What is left is counted below: requeue all again.',
   },
   none_dead: { tone: 'warn', words: 'It has no dead letters any more. Nothing was done.' },
   skipped: { tone: 'good', words: 'Skipped. What waited behind it goes out.' },
