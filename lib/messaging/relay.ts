@@ -81,18 +81,23 @@ export async function relayTo(context: RelayContext, route: Route, options: Rela
     sending.add(sent);
   };
   // Round and round, so that an aggregate late in the order of names has its turn, too. Where one has ended the next begins
-  // at once: an event does not wait for a slow one of another aggregate.
-  let after = '';
+  // at once: an event does not wait for a slow one of another aggregate. Where one look has filled all places the next leaves
+  // them to what is new, so that retries do not keep that waiting.
+  let round = { after: '', found: false };
+  let isForNew = false;
   while (!isOver(pass) && problems.length === 0) {
     const free = limit - sending.size;
-    const heads = await pass.store.takeHeads(route.name, pass.leaseMs, free, after);
-    if (heads.length === 0 && after === '' && sending.size === 0) break;
+    const look = { limit: free, ofDue: isForNew ? 0 : free, after: round.after };
+    const { heads, after } = await pass.store.takeHeads(route.name, pass.leaseMs, look);
     for (const head of heads) start(head);
-    const isOneRound = heads.length < free;
+    isForNew = !isForNew && heads.length === free;
+    const found = round.found || heads.length > 0;
+    if (after === undefined && !found && sending.size === 0) break;
+    round = after === undefined ? { after: '', found: false } : { after, found };
     if (sending.size === limit) await Promise.race(sending);
     // Looks again for events that are announced meanwhile, or become due, while slow ones are under way.
-    else if (isOneRound && after === '') await settleWithin(Promise.race(sending), LOOK_AGAIN_MS, () => {});
-    after = isOneRound ? '' : heads.map(({ aggregate }) => aggregate).reduce((a, b) => (a > b ? a : b));
+    else if (after === undefined && sending.size > 0)
+      await settleWithin(Promise.race(sending), LOOK_AGAIN_MS, () => {});
   }
   await Promise.all(sending);
   if (problems.length > 0) throw problems[0];

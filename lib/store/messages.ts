@@ -15,10 +15,16 @@ export interface OutboxStore<Tx> {
   insertEvent(tx: Tx, event: NewEvent): Promise<Enqueued | undefined>;
 
   /**
-   * Takes the next event of each aggregate whose next event is due, of at most `limit` aggregates behind `after` in
-   * their order, under a higher token. Of several relays at once one gets it, and none waits.
+   * Takes heads that are due, under a higher token: at most `limit`, first those that a relay has looked at before, at most
+   * `ofDue`, then those of aggregates behind `after` in their order. Of several relays at once one gets a head, and none waits.
+   * Passes over few that it does not take, so it may find none though there are some: the next look goes on behind its
+   * `after`, and undefined says that no other is there.
    */
-  takeHeads(destination: string, leaseMs: number, limit: number, after: string): Promise<Delivery[]>;
+  takeHeads(
+    destination: string,
+    leaseMs: number,
+    look: { limit: number; ofDue: number; after: string },
+  ): Promise<{ heads: Delivery[]; after: string | undefined }>;
 
   /** Marks it delivered. With `leaseMs`, also takes what is next in its aggregate. False: the lease was lost. */
   markDelivered(taken: Taken, leaseMs: number | null): Promise<{ marked: boolean; next: Delivery | undefined }>;

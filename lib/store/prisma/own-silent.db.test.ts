@@ -196,7 +196,7 @@ const LOST_KEYS: Record<string, (lostKeys: Lost) => Promise<unknown>> = {
 };
 
 const OUTBOX: Record<string, (store: Outbox) => Promise<unknown>> = {
-  takeHeads: (store) => store.takeHeads('hook', 1000, 1, ''),
+  takeHeads: (store) => store.takeHeads('hook', 1000, { limit: 1, ofDue: 1, after: '' }),
   markDelivered: (store) => store.markDelivered(taken, 1000),
   postponeDelivery: (store) => store.postponeDelivery(taken, 1000, 'HTTP 500'),
   giveUp: (store) => store.giveUp(taken, 'dead', 'HTTP 500'),

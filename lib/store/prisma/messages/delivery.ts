@@ -5,6 +5,9 @@ import { epochMs, NOW, withDates } from '../keys/read.ts';
 
 type Outbox = OutboxStore<never>;
 
+/** How many aggregates one look passes at most, where few can be taken. */
+const MAX_JUMPS = 200;
+
 /** Rows that stand in the way of later ones: what the partial index holds, and its words must stay these. */
 export const IS_OPEN = `state IN ('pending', 'dead')`;
 
@@ -13,45 +16,97 @@ const IS_DUE = `state = 'pending' AND next_attempt_at <= clock_timestamp()`;
 
 /** Takes the row `d`: a higher token, so that the next write of a relay that was overtaken changes nothing. */
 const takeFor = (leaseMs: string) => `
-   attempts = d.attempts + 1, fencing_token = d.fencing_token + 1,
+   attempts = d.attempts + 1, fencing_token = d.fencing_token + 1, is_head = true,
    next_attempt_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 ms'`;
 
 const TAKEN_COLUMNS = `d.event_id AS "eventId", d.destination, d.aggregate, d.sequence::float8 AS sequence, d.attempts,
   d.fencing_token AS "fencingToken", e.type, e.payload, e.headers, e.derived_key AS "derivedKey",
   ${epochMs('e.created_at')} AS "createdAt"`;
 
-// One jump of the index per aggregate: its first open row, then the first of the next aggregate. So a million events
-// behind one another cost no more than one, and an aggregate whose first row is not due offers none of its later ones.
-const head = (after: string) => `
-  SELECT o.event_id, o.aggregate, o.state, o.next_attempt_at FROM outbox_deliveries o
-   WHERE o.destination = $1::text AND o.aggregate > ${after} AND o.${IS_OPEN}
-   ORDER BY o.aggregate, o.sequence LIMIT 1`;
-
-// FOR UPDATE SKIP LOCKED: of many relays one takes a row, and none waits. It stands inside the lateral query, so that
-// only heads are locked, one after the other, until there are enough; a locked head is passed over with its whole
-// aggregate, never for the row behind it. The lock re-checks state and time on the newest version of the row, so what
-// another relay has taken or marked a moment ago is left alone.
+// A candidate `c` is judged by the first open row of its aggregate. If it is that one, it is locked, and taken if it is due.
+//
+// If another one stands before it, it is put aside, while that one is locked and looked at once more: whoever settles that one
+// comes later, and the trigger finds what was put aside. It is left as it is where somebody else holds one of the two; where
+// nothing would take it up again (tables without the trigger); and where the trigger would not see it (a stricter isolation,
+// which the database may have by default).
+//
+// SKIP LOCKED: of many relays one takes a row, and none waits. A locked head is passed over with its whole aggregate, never for
+// the row behind it. Each lock re-checks the newest version of its row, so what another relay has taken or marked a moment ago
+// is left alone. Each stands in a lateral query, so that rows are locked one after the other, until there are enough,
+// and names its row by all that the indexes have: whichever of them the planner takes, it finds one row.
 //
 // The row is still the first, as whatever is committed later has a higher number (`outbox.ts`).
-const TAKE_HEADS = `
-WITH RECURSIVE heads AS (
-  (${head('$4::text')})
-  UNION ALL
-  SELECT n.* FROM heads h CROSS JOIN LATERAL (${head('h.aggregate')}) n),
-due AS MATERIALIZED (
-  SELECT l.event_id FROM heads h CROSS JOIN LATERAL (
-    SELECT o.event_id FROM outbox_deliveries o
-     WHERE o.event_id = h.event_id AND o.destination = $1::text AND o.${IS_DUE}
-       FOR UPDATE SKIP LOCKED) l
-   WHERE h.${IS_DUE} AND NOT EXISTS (SELECT FROM outbox_stops WHERE destination = $1::text)
-   LIMIT $3::int)
-UPDATE outbox_deliveries d SET ${takeFor('$2')}
-  FROM outbox_events e
- WHERE d.destination = $1::text AND d.event_id IN (SELECT event_id FROM due) AND e.id = d.event_id
-RETURNING ${TAKEN_COLUMNS}`;
+const JUDGED = `
+  LEFT JOIN LATERAL (
+    SELECT o.event_id, o.sequence FROM outbox_deliveries o
+     WHERE o.destination = $1::text AND o.aggregate = c.aggregate AND o.sequence < c.sequence AND o.${IS_OPEN}
+     ORDER BY o.aggregate, o.sequence LIMIT 1) before ON true
+  LEFT JOIN LATERAL (
+    SELECT true AS stays FROM outbox_deliveries o
+     WHERE o.event_id = before.event_id AND o.destination = $1::text AND o.${IS_OPEN}
+       AND o.aggregate = c.aggregate AND o.sequence = before.sequence
+       AND current_setting('transaction_isolation') = 'read committed'
+       AND EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'outbox_deliveries'::regclass AND tgenabled IN ('O', 'A')
+                      AND tgname = 'outbox_deliveries_settled')
+       FOR SHARE SKIP LOCKED) held ON true
+  LEFT JOIN LATERAL (
+    SELECT o.event_id, before.event_id IS NULL AS is_head, before.event_id IS NULL AND o.${IS_DUE} AS is_taken
+      FROM outbox_deliveries o
+     WHERE o.event_id = c.event_id AND o.destination = $1::text AND o.state = 'pending'
+       AND o.aggregate = c.aggregate AND o.sequence = c.sequence
+       AND CASE WHEN before.event_id IS NULL THEN o.is_head IS NULL OR o.${IS_DUE} ELSE held.stays END
+       FOR UPDATE SKIP LOCKED) judged ON true`;
 
-const takeHeads: Asked<Outbox, 'takeHeads'> = async (db, destination, leaseMs, limit, after) =>
-  await withDates(db.$queryRawUnsafe(TAKE_HEADS, destination, leaseMs, limit, after), 'createdAt');
+const IS_RUNNING = 'NOT EXISTS (SELECT FROM outbox_stops WHERE destination = $1::text)';
+
+// First of the heads that are due, at most $5: those that were put off, whose turn has come, or whose relay is gone. Then, for
+// the places that are left, of what nobody has looked at, one row of each aggregate behind $4: so a million events behind one
+// another cost no more than one. Rows that were put aside are nowhere here, so many of them cost nothing.
+const TAKE_HEADS = `
+WITH RECURSIVE due AS MATERIALIZED (
+  SELECT judged.* FROM (
+    SELECT o.event_id, o.aggregate, o.sequence FROM outbox_deliveries o
+     WHERE o.destination = $1::text AND o.state = 'pending' AND o.is_head AND o.next_attempt_at <= statement_timestamp()
+       AND ${IS_RUNNING}
+     ORDER BY o.next_attempt_at) c ${JUDGED}
+   WHERE judged.event_id IS NOT NULL LIMIT $5::int),
+new AS (
+  SELECT $4::text AS aggregate, 0 AS jumps, (SELECT count(*) FROM due WHERE is_taken) AS taken,
+         NULL::uuid AS event_id, NULL::boolean AS is_head, NULL::boolean AS is_taken
+  UNION ALL
+  SELECT c.aggregate::text, new.jumps + 1, new.taken + coalesce(judged.is_taken, false)::int,
+         judged.event_id, judged.is_head, judged.is_taken
+    FROM new CROSS JOIN LATERAL (
+      SELECT o.event_id, o.aggregate, o.sequence FROM outbox_deliveries o
+       WHERE o.destination = $1::text AND o.aggregate > new.aggregate AND o.state = 'pending' AND o.is_head IS NULL
+         AND ${IS_RUNNING}
+       ORDER BY o.aggregate, o.sequence LIMIT 1) c ${JUDGED}
+   WHERE new.taken < $3::int AND new.jumps < ${MAX_JUMPS}),
+looked AS MATERIALIZED (
+  SELECT event_id, is_head, is_taken FROM due
+  UNION ALL
+  SELECT event_id, is_head, is_taken FROM new WHERE event_id IS NOT NULL),
+kept AS (
+  UPDATE outbox_deliveries d SET is_head = looked.is_head
+    FROM looked WHERE d.destination = $1::text AND d.event_id = looked.event_id AND NOT looked.is_taken),
+taken AS (
+  UPDATE outbox_deliveries d SET ${takeFor('$2')}
+    FROM outbox_events e
+   WHERE d.destination = $1::text AND d.event_id IN (SELECT event_id FROM looked WHERE is_taken) AND e.id = d.event_id
+  RETURNING ${TAKEN_COLUMNS})
+SELECT CASE WHEN new.taken = $3::int OR new.jumps = ${MAX_JUMPS} THEN new.aggregate
+            WHEN (SELECT count(*) FROM due) = $5::int THEN '' END AS after, taken.*
+  FROM (SELECT * FROM new ORDER BY jumps DESC LIMIT 1) new LEFT JOIN taken ON true`;
+
+type Looked = { after: string | null } & (Delivery | { eventId: null; createdAt: null });
+
+const takeHeads: Asked<Outbox, 'takeHeads'> = async (db, destination, leaseMs, { limit, ofDue, after }) => {
+  const rows = await withDates<Looked>(
+    db.$queryRawUnsafe(TAKE_HEADS, destination, leaseMs, limit, after, ofDue),
+    'createdAt',
+  );
+  return { heads: rows.filter((row) => row.eventId !== null), after: rows[0]?.after ?? undefined };
+};
 
 /** A delivery as its relay knows it: parameters 1 to 3, from `heldValues`. */
 const IS_HELD = `event_id = $1::uuid AND destination = $2::text AND fencing_token = $3::int AND state = 'pending'`;
