@@ -1,10 +1,7 @@
-import { sleep } from '../core/wait.ts';
 import { RELAY_TASK } from '../store/messages.ts';
 import { loop } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
 import type { Tasks } from './tasks.ts';
-
-const SHORT_LOOK_MS = 50;
 
 interface RelayLoops {
   everyMs: number;
@@ -35,20 +32,11 @@ function startRelay(
   { everyMs, stopping, breakingOff, log, tell }: RelayLoops,
 ): { ended: Promise<void>; wake: WakeSignal } {
   const wake = new WakeSignal();
-  let restMs = 0;
   const pass = async () => {
-    const began = performance.now();
     const relayed = await outbox.relayDue({ destination, until: stopping, signal: breakingOff });
-    const found = Object.values(relayed).some((count) => count > 0);
-    restMs = found ? 0 : performance.now() - began;
     tell(`relay to ${destination}`, { ...relayed });
   };
-  // A look that finds nothing has passed over all that is blocked or put off. Where that is very much, it rests as long as
-  // it looked, however often it is woken: one half of the time at most.
-  const wait = async (ms: number, stop: AbortSignal) => {
-    if (restMs > SHORT_LOOK_MS) await sleep(restMs, stop);
-    await wake.wait(ms, stop);
-  };
+  const wait = (ms: number, stop: AbortSignal) => wake.wait(ms, stop);
   // A pass takes as long as its slowest answer; another one meanwhile sends what has come since.
   const ended = loop({ name: `The relay to ${destination}`, everyMs, concurrentPasses: 2, pass, wait, stopping, log });
   return { ended, wake };

@@ -51,6 +51,7 @@ test('messaging comes later as well as at once, behind what is there', () => {
     'prisma/schema.prisma',
     'prisma/migrations/20261122080006_oncekit_messaging/migration.sql',
     'prisma/migrations/20261122080007_oncekit_messaging_2/migration.sql',
+    'prisma/migrations/20261122080008_oncekit_messaging_3/migration.sql',
     'lib/messaging.ts',
   ]);
   expect(added.kept).toEqual([
