@@ -40,6 +40,10 @@ export function returned<T>(
   throw new ConfigurationError(`${callback} has returned what it cannot mean.`, { existing, expected });
 }
 
+/** False for a value that may tell of a failure, and that nobody would read: what the app's code does would count as done. */
+export const isResult = (made: unknown) =>
+  !(made instanceof Response || made instanceof Error || typeof made === 'function');
+
 /** Reads what a callback says that admits: true, how many milliseconds to wait, or one of `words`. Errors as of `returned`. */
 export function admission<Word extends string = never>(callback: string, said: unknown, ...words: Word[]) {
   const isAdmission = (it: unknown) =>

@@ -42,6 +42,9 @@ export interface Publisher {
    * Resolves when the destination has acknowledged the event, and not before: the relay then marks it as delivered, and
    * never sends it again. A client's buffer is no acknowledgement.
    *
+   * A Response, an Error or a function that it returns acknowledges nothing: the attempt has failed. Of a `fetch` of your own look
+   * at the status.
+   *
    * Whatever it throws is a failed attempt, which may have arrived all the same: the event is sent again later, and after
    * the last attempt it is a dead letter. Throw a `PublishError` to say more. So an event may go out more than once, even
    * by two relays at once: its `id` must reach the destination or the consumer, who drops repetitions by it.
@@ -102,6 +105,9 @@ export interface Route extends Required<Omit<Destination, 'types' | 'onDead'>> {
   onDead: (event: OutgoingEvent) => 'block' | 'skip';
 }
 
+/** True for what becomes of an aggregate by a dead letter. */
+export const isFate = (said: unknown) => said === 'block' || said === 'skip';
+
 /** @throws ConfigurationError for two of one name, and for one that cannot be used */
 export function routesOf(destinations: readonly Destination[]): Route[] {
   const routes = destinations.map(routeOf);
@@ -113,18 +119,20 @@ export function routesOf(destinations: readonly Destination[]): Route[] {
 function routeOf(destination: Destination): Route {
   const { name, publisher, timeoutMs = 10_000, attempts = 20, onDead = 'block' } = destination;
   const { backoff = { baseMs: 1000, capMs: 3_600_000 } } = destination;
+  const { baseMs, capMs, factor = 2 } = backoff;
   assertSetUp(/^[a-z][a-z0-9_.-]{0,99}$/.test(name), 'A destination needs a short name.', {
     existing: name,
     expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',
   });
-  assertSetUp(Number.isInteger(attempts) && attempts >= 1 && timeoutMs > 0, `The destination ${name} cannot be used.`, {
-    existing: { attempts, timeoutMs },
-    expected: 'at least one attempt, and time for it',
+  const isFit = Number.isInteger(attempts) && attempts >= 1 && typeof timeoutMs === 'number' && timeoutMs > 0;
+  assertSetUp(isFit && (typeof onDead === 'function' || isFate(onDead)), `The destination ${name} cannot be used.`, {
+    existing: { attempts, timeoutMs, onDead },
+    expected: "at least one attempt, time for it, and 'block', 'skip' or a function for onDead",
   });
   assertSetUp(
-    backoff.baseMs >= 1 && backoff.capMs >= backoff.baseMs,
-    `The backoff of ${name} would use up all attempts at once.`,
-    { existing: backoff, expected: 'a baseMs from 1 on, and a capMs that is no less' },
+    [baseMs, capMs, factor].every(Number.isFinite) && baseMs >= 1 && capMs >= baseMs && factor >= 1,
+    `The backoff of ${name} would use up all attempts at once, or never end.`,
+    { existing: backoff, expected: 'a baseMs from 1 on, a capMs that is no less, and a factor from 1 on' },
   );
   const judge = typeof onDead === 'function' ? onDead : () => onDead;
   return { name, publisher, timeoutMs, attempts, backoff, onDead: judge };

@@ -103,7 +103,10 @@ export function makeOutbox<Tx>(
 ): OutboxOperations & { enqueue(tx: Tx, event: EventToSend, from?: Origin): Promise<Enqueued> } {
   const routes = routesOf(settings.destinations);
   const { leaseMs = 30_000, random = Math.random, onReport, onPoint = () => {} } = settings;
-  assertSetUp(leaseMs >= 300, 'leaseMs cannot be used.', { existing: leaseMs, expected: '300 or more' });
+  assertSetUp(Number.isFinite(leaseMs) && leaseMs >= 300, 'leaseMs cannot be used.', {
+    existing: leaseMs,
+    expected: '300 or more',
+  });
   const relay = { store, leaseMs, random, report: counted(quietly(onReport)), onPoint };
   const retentionMs = toMs(settings.retention ?? '7d', 'retention');
   return {

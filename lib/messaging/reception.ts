@@ -3,7 +3,7 @@ import { type Backoff, equalJitter } from '../core/backoff.ts';
 import { canonicalText } from '../core/canonical.ts';
 import { copyOf, jsonText } from '../core/data.ts';
 import { assertSetUp, IdempotencyError, MAX_RESULT_BYTES, ResultTooLargeError } from '../core/errors.ts';
-import { type Duration, returned } from '../core/options.ts';
+import { type Duration, isResult, returned } from '../core/options.ts';
 import { assertStorableName } from '../core/scope.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
 import { countReception } from '../telemetry/metrics.ts';
@@ -238,9 +238,6 @@ async function answerKnown<Tx, R>(
 function nameOf({ source, eventId }: Receipt): EventName {
   return { eventId, peer: source };
 }
-
-/** False for a value that nobody reads, and that may tell of a failure: the event would be acknowledged all the same. */
-const isResult = (made: unknown) => !(made instanceof Response || made instanceof Error || typeof made === 'function');
 
 /** A result as it is kept; null for none. */
 function jsonResult(result: unknown): string | null {

@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { equalJitter } from '../core/backoff.ts';
-import { tryOr } from '../core/errors.ts';
+import { retryAfterOf } from '../core/errors.ts';
+import { isResult, returned } from '../core/options.ts';
 import { settleWithin, untilAborted } from '../core/wait.ts';
 import type { Delivery, OutboxStore } from '../store/messages.ts';
 import { countDelivery, recordLag } from '../telemetry/metrics.ts';
 import { inSpan } from '../telemetry/span.ts';
-import { describe, type OutgoingEvent, PublishError, type Route } from './destination.ts';
+import { describe, isFate, type OutgoingEvent, PublishError, type Route } from './destination.ts';
 import type { EventName, OnReport } from './report.ts';
 
 /** Moments of a delivery at which a process may die; tests kill it there. */
@@ -55,8 +56,6 @@ const MAX_TURN_MS = 1000;
 const LOOK_AGAIN_MS = 1000;
 /** A pass that is told to stop gives back what it has just begun; what has taken longer was an attempt. */
 const JUST_BEGUN_MS = 1000;
-/** How long a destination may ask to be left alone. Longer waits are a person's business. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** One pass of the relay to one destination. */
 interface Pass extends RelayContext, Pick<RelayOptions, 'until' | 'signal'> {
@@ -161,7 +160,10 @@ async function send(pass: Pass, held: Delivery): Promise<Failure | undefined> {
     const sending = inSpan(`send ${destination}`, span, async () => route.publisher.publish(eventOf(held), attempt));
     sending.catch(() => {}); // awaited below, or too late to matter
     await onPoint('sent', nameOf(held));
-    await sending;
+    if (isResult(await sending)) return;
+    throw new PublishError(
+      'publish has returned a Response, an Error or a function, so nobody knows whether this arrived. Throw where it has not; else return nothing.',
+    );
   };
   try {
     // A publisher may take no notice of its signal.
@@ -191,15 +193,20 @@ async function recordFailure(pass: Pass, held: Delivery, { thrown: error, tookMs
   }
   const attempt = held.attempts;
   if (refusal?.next === 'give-up' || attempt >= route.attempts) {
-    const { onDead } = route;
-    // A judge that fails has not said that the event may be left out.
-    const blocks = tryOr(() => onDead(eventOf(held)) !== 'skip', true);
-    if (!(await store.giveUp(held, blocks ? 'dead' : 'skipped', describe(error)))) return reportLost(pass, event);
+    let words = describe(error);
+    let blocks = true;
+    try {
+      const said = returned('onDead', route.onDead(eventOf(held)), isFate, "'block' or 'skip', at once");
+      blocks = said === 'block';
+    } catch (thrown) {
+      // A judge that fails has not said that the event may be left out.
+      words += ` (and onDead failed: ${describe(thrown)})`;
+    }
+    if (!(await store.giveUp(held, blocks ? 'dead' : 'skipped', words))) return reportLost(pass, event);
     sum.dead++;
     return report({ kind: 'dead', error, attempt, blocks, event });
   }
-  const askedMs = Math.min(refusal?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-  const pauseMs = Math.max(askedMs, equalJitter(attempt, route.backoff, random()));
+  const pauseMs = Math.max(retryAfterOf(refusal), equalJitter(attempt, route.backoff, random()));
   if (!(await store.postponeDelivery(held, pauseMs, describe(error)))) return reportLost(pass, event);
   sum.failed++;
   report({ kind: 'failed', error, attempt, blocks: true, event });
