@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { random } from '../../e2e/fixtures/random.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { SEED } from '../../scripts/testing/tier.ts';
+import { until } from '../../scripts/testing/until.ts';
 import { createClient } from '../../shop/db.ts';
 import { announce, destination, outboxOn, timePasses, watchOf } from './messaging.fixture.ts';
 import { fill, handOn, marks, stranded } from './put-aside.fixture.ts';
@@ -183,9 +184,11 @@ describe('M2 putting aside, beside whoever settles', () => {
     const [outbox] = outboxes as [(typeof outboxes)[0]];
     const names = upTo(6).map((n) => `a${n}`);
     let isOver = false;
-    const until = async (work: () => Promise<unknown>) => {
-      while (!isOver) await work();
-    };
+    const goOn = (what: string, work: () => Promise<unknown>) =>
+      until(what, async () => {
+        await work();
+        return isOver;
+      });
     const person = async () => {
       const open = await outbox.list({ limit: 100, offset: 0 });
       const found = open.filter(({ state }) => state !== 'delivered')[Math.floor(next() * open.length)];
@@ -197,7 +200,10 @@ describe('M2 putting aside, beside whoever settles', () => {
       else if (act < 0.7) await client.$executeRaw`DELETE FROM outbox_events WHERE id = ${found.eventId}::uuid`;
       if (act >= 0.4 && act < 0.7) gone.add(`${found.aggregate} ${found.sequence}`);
     };
-    const helpers = [...outboxes.map((each) => until(() => each.relayDue({ limit: 3 }))), until(person), until(person)];
+    const helpers = [
+      ...outboxes.map((each) => goOn('a relay has ended', () => each.relayDue({ limit: 3 }))),
+      ...upTo(2).map(() => goOn('a person has ended', person)),
+    ];
     await Promise.all(names.map((name) => announce(client, outbox, name, 40)));
     isOver = true;
     await Promise.all(helpers);

@@ -57,6 +57,9 @@ const LOOK_AGAIN_MS = 1000;
 /** A pass that is told to stop gives back what it has just begun; what has taken longer was an attempt. */
 const JUST_BEGUN_MS = 1000;
 
+const NO_ACKNOWLEDGEMENT =
+  'publish has returned a Response, an Error or a function, so nobody knows whether this arrived. Throw where it has not; else return nothing.';
+
 /** One pass of the relay to one destination. */
 interface Pass extends RelayContext, Pick<RelayOptions, 'until' | 'signal'> {
   route: Route;
@@ -157,13 +160,13 @@ async function send(pass: Pass, held: Delivery): Promise<Failure | undefined> {
   const span = { kind: 'producer', attributes, from } as const;
   const publish = async () => {
     const attempt = { signal: limit.signal, deadlineMs, attempt: attempts };
-    const sending = inSpan(`send ${destination}`, span, async () => route.publisher.publish(eventOf(held), attempt));
+    const sending = inSpan(`send ${destination}`, span, async () => {
+      const answer: unknown = await route.publisher.publish(eventOf(held), attempt);
+      if (!isResult(answer)) throw new PublishError(NO_ACKNOWLEDGEMENT);
+    });
     sending.catch(() => {}); // awaited below, or too late to matter
     await onPoint('sent', nameOf(held));
-    if (isResult(await sending)) return;
-    throw new PublishError(
-      'publish has returned a Response, an Error or a function, so nobody knows whether this arrived. Throw where it has not; else return nothing.',
-    );
+    await sending;
   };
   try {
     // A publisher may take no notice of its signal.
