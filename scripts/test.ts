@@ -49,7 +49,16 @@ const isWhole = isShort || isAll;
 const tier = isAll ? 'all' : isChaos ? 'chaos' : isShort ? 'short' : undefined;
 const TIER: Record<string, string> = tier ? { TIER: tier } : {};
 /** Of Vitest's files those that kill processes or try what chance makes. */
-const CHAOS = ['worker/crash', 'messaging/crash', 'once-per', 'fuzz', 'random-handlers', 'nats/storm', 'durability'];
+const CHAOS = [
+  'worker/crash',
+  'worker/soak',
+  'messaging/crash',
+  'once-per',
+  'fuzz',
+  'random-handlers',
+  'nats/storm',
+  'durability',
+];
 const isMatrix = process.argv.includes('--matrix');
 const isEngines = process.argv.includes('--engines');
 const e2eOnly = isMatrix || isEngines || process.argv.includes('--e2e');

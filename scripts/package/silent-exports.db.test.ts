@@ -188,7 +188,7 @@ const INBOX: Calls = {
   open: ({ inbox }) => inbox.open(),
   reap: ({ inbox }) => inbox.reap(),
 };
-const INBOX_ASKS_NOTHING = ['sources', 'gauge'];
+const INBOX_ASKS_NOTHING = ['sources', 'handled', 'gauge'];
 
 const ADMIN: Calls = {
   overview: ({ admin }) => admin.overview(),
