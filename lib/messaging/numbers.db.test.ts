@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { createClient } from '../../shop/db.ts';
@@ -138,4 +139,35 @@ test('M2 an operation that runs again is given the event that it has waited for'
   end.open();
   expect(await again).toMatchObject({ ok: true, data: await other });
   expect((await clients[0].outboxAggregate.findUnique({ where: { aggregate: 'order:again' } }))?.lastSequence).toBe(2n);
+});
+
+test('M2 the rights that docs/row-level-security.md gives to a role are enough to be refused, and to go on', async () => {
+  const owned = await testDatabase({ ownsTables: true });
+  const role = `numbers_${crypto.randomUUID().replaceAll('-', '')}`;
+  const page = readFileSync(new URL('../../docs/row-level-security.md', import.meta.url), 'utf8');
+  const rights = page.match(/^GRANT .* ON outbox_.* TO shop_tenant;$/gm) ?? [];
+  for (const text of ['CREATE ROLE shop_tenant', ...rights]) {
+    await owned.client.$executeRawUnsafe(text.replace('shop_tenant', role));
+  }
+  const [own, outbox] = [await watchOf(owned.url), outboxOn(owned.client, [destination().route])];
+  const [announced, end] = [gate(), gate()];
+  const first = owned.client.$transaction(async (tx) => {
+    await outbox.enqueue(tx, paid('one:first'), fromOf('one'));
+    announced.open();
+    await end.opened;
+  }, WAITS);
+  await announced.opened;
+  const second = owned.client.$transaction(async (tx) => {
+    await tx.$executeRawUnsafe(`SET LOCAL ROLE ${role}`);
+    await expect(outbox.enqueue(tx, paid('one:second'), fromOf('one'))).rejects.toThrow(EventError);
+    return await outbox.enqueue(tx, paid('one:third'));
+  }, WAITS);
+  await own.untilWaiting(1);
+  end.open();
+  await first;
+  expect(await second).toMatchObject({ sequence: 1 });
+  await own.close();
+  await owned.client.$executeRawUnsafe(`DROP OWNED BY ${role}`);
+  await owned.client.$executeRawUnsafe(`DROP ROLE ${role}`);
+  await owned.drop();
 });

@@ -76,6 +76,25 @@ describe('M3 what was received is what is compared, kept and tried', () => {
     expect(seen).toEqual(Array(3).fill([['5000'], 'paid']));
   });
 
+  test('an event that makes its parts when they are asked for', async () => {
+    const id = freshKey();
+    class Delivery {
+      get source() {
+        return 'stripe';
+      }
+      get eventId() {
+        return id;
+      }
+      get payload() {
+        return payment(id).payload;
+      }
+    }
+    const seen: unknown[] = [];
+    const received = await inboxOn(client).receiveOnce(new Delivery(), async (_, event) => void seen.push(event));
+    expect(received).toMatchObject({ kind: 'processed' });
+    expect(seen).toEqual([payment(id)]);
+  });
+
   test('behind a `compare` that changes it', async () => {
     const compare = (payload: Payment) => {
       payload.amount = Math.round(payload.amount / 100);

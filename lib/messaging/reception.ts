@@ -106,19 +106,20 @@ export const MAX_CONFLICTS = 3;
  * @param given the effect; left out: the `handle` of its source
  * @param retry left out: it is its sender's delivery
  */
-export function receiveEvent<Tx, R>(
+export async function receiveEvent<Tx, R>(
   context: InboxContext<Tx>,
-  event: ReceivedEvent,
+  { source, eventId, payload }: ReceivedEvent,
   given: Effect<Tx, R> | undefined,
   retry?: Retry,
 ): Promise<Received<R>> {
-  const { source, eventId } = event;
+  // Before anything is awaited, and the app's code has only copies of it: what was received is compared, tried and kept.
+  const event = copyOf({ source, eventId, payload });
   const attributes = {
     'messaging.operation.name': 'process',
     'messaging.message.id': eventId,
     'oncekit.source': source,
   };
-  return inSpan(`process ${source}`, { kind: 'consumer', attributes }, async (span): Promise<Received<R>> => {
+  return await inSpan(`process ${source}`, { kind: 'consumer', attributes }, async (span): Promise<Received<R>> => {
     const received = await receive(context, event, given, retry);
     span.setAttribute('oncekit.outcome', received.kind);
     if ('error' in received) markFailed(span, received.error);
@@ -129,12 +130,10 @@ export function receiveEvent<Tx, R>(
 
 async function receive<Tx, R>(
   context: InboxContext<Tx>,
-  given: ReceivedEvent,
+  event: ReceivedEvent,
   effect: Effect<Tx, R> | undefined,
   retry: Retry | undefined,
 ): Promise<Received<R>> {
-  // Before anything is awaited, and the app's code has only copies of it: what was received is compared, tried and kept.
-  const event = copyOf({ ...given });
   const { source, eventId, payload } = event;
   const settings = Object.hasOwn(context.sources, source) ? context.sources[source] : undefined;
   const run = effect ?? (settings?.handle as Effect<Tx, R> | undefined);

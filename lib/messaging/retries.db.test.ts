@@ -4,8 +4,10 @@ import { createClient } from '../../shop/db.ts';
 import type { Tx } from '../integration/kit.fixture.ts';
 import { Db } from '../store/prisma/db.ts';
 import { inboxOn as inboxStoreOn } from '../store/prisma/messages/store.ts';
+import { statementsOfRoom } from '../store/prisma/statements.fixture.ts';
 import { makeInbox } from './inbox.ts';
 import { gate, inboxOn, pausesEnd } from './messaging.fixture.ts';
+import { handOn } from './put-aside.fixture.ts';
 import type { ReceivedEvent } from './reception.ts';
 
 let database: TestDatabase;
@@ -184,4 +186,31 @@ describe('M3 an attempt is counted when it begins, and each failure has its paus
     end();
     await pass;
   });
+});
+
+test('M3 a look for what is due passes over nothing whose pause lasts, of whatever source', async () => {
+  const take = (await statementsOfRoom()).find(({ name }) => name === 'messages/inbox.ts TAKE_FAILED')?.text;
+  const hand = await handOn(database.url);
+  const blocks: number[] = [];
+  for (const count of [100, 5000]) {
+    for (const source of ['put-off', 'other']) {
+      await client.$executeRaw`
+        INSERT INTO inbox_events (source, event_id, state, payload_hash, payload, next_attempt_at)
+        SELECT ${source}, ${count} || ' ' || n, 'failed', sha256(''), '{}', now() + interval '1 h'
+          FROM generate_series(1, ${count}::int) AS n`;
+    }
+    await failed('due', 1);
+    await hand.run('ANALYZE inbox_events');
+    await hand.run('BEGIN');
+    await hand.run(`PREPARE look(text, float8) AS ${take}`);
+    const [row] = await hand.run(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE look('put-off', 30000)`);
+    await hand.run('ROLLBACK');
+    await hand.run('DEALLOCATE look');
+    const { Plan: plan } = row['QUERY PLAN'][0];
+    blocks.push(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']);
+  }
+  await hand.end();
+  const [few = 0, many = 0] = blocks;
+  expect(few).toBeGreaterThan(0);
+  expect(many).toBeLessThanOrEqual(few * 1.5 + 2); // an index of more leaves is a level deeper
 });

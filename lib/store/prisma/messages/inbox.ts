@@ -179,7 +179,7 @@ RETURNING 1`;
 const TAKE_FAILED = `
 WITH due AS MATERIALIZED (
   SELECT source, event_id FROM inbox_events
-   WHERE next_attempt_at <= clock_timestamp() AND state = 'failed' AND payload IS NOT NULL
+   WHERE next_attempt_at <= statement_timestamp() AND state = 'failed' AND payload IS NOT NULL
      AND source = $1::text
    ORDER BY next_attempt_at LIMIT 1
      FOR UPDATE SKIP LOCKED)
