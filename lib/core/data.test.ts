@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { copyOf } from './data.ts';
+import { asItWas, copyOf } from './data.ts';
 
 test('data is copied to any depth, and what is changed in the copy is not in what it was made of', () => {
   const data = () => ({
@@ -72,4 +72,52 @@ test('a name that an object may not have is a name of the copy like any other', 
   delete (Object.prototype as { of?: unknown }).of;
   expect(other).toEqual(named);
   expect(set).not.toHaveBeenCalled();
+});
+
+test('what has become of data is undone in the same objects, of each kind, also where parts were replaced', () => {
+  class Money {
+    cents = 1;
+  }
+  const form = new FormData();
+  form.append('size', 'L');
+  form.append('size', 'M');
+  const data = () => ({
+    lines: [{ sku: 'mug' }, { sku: 'cap' }],
+    tags: new Set(['a', 'b']),
+    by: new Map([['x', { n: 1 }]]),
+    at: new Date(5),
+    bytes: Buffer.from('ab'),
+    price: new Money(),
+    fixed: Object.freeze([{ n: 1 }]),
+    none: undefined,
+    self: undefined as unknown,
+  });
+  const original = data();
+  original.self = original;
+  const all = { ...original, form };
+  const undo = asItWas(all);
+  const { lines, tags, by, at, bytes } = original;
+  const [mug] = lines;
+  for (const _ of [1, 2]) {
+    Object.assign(mug as object, { sku: 'pen', more: 1 });
+    lines.reverse().push({ sku: 'new' });
+    tags.clear();
+    Object.assign(by.get('x') as object, { n: 2 });
+    by.delete('x');
+    at.setTime(0);
+    bytes[0] = 9;
+    Object.assign(original.fixed[0] as object, { n: 2 });
+    for (const name of ['size', 'more']) form.append(name, 'S');
+    Object.assign(original, { lines: [], at: 1 }, { price: 2 });
+    delete (original as { none?: unknown }).none;
+    undo();
+    expect(original).toEqual({ ...data(), self: original });
+    expect(Object.keys(original)).toEqual(Object.keys(data()));
+    expect([original.lines, original.lines[0], original.at]).toEqual([lines, mug, at]);
+    expect(original.lines === lines && lines[0] === mug && original.at === at).toBe(true);
+    expect([...form]).toEqual([
+      ['size', 'L'],
+      ['size', 'M'],
+    ]);
+  }
 });

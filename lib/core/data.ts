@@ -59,7 +59,11 @@ function made(original: unknown, replace: Replace, copies: Map<unknown, unknown>
   const copy = emptyAs(value);
   // Known before its parts are copied: one of them may be itself.
   copies.set(original, copy);
-  const part = (of: unknown) => made(of, replace, copies);
+  return fill(copy, value, (of) => made(of, replace, copies));
+}
+
+/** Puts the parts of an object, or what stands for them, into an empty one of its kind. */
+function fill(copy: object, value: object, part = (of: unknown) => of): object {
   if (copy instanceof Map) for (const [name, of] of value as Map<unknown, unknown>) copy.set(part(name), part(of));
   else if (copy instanceof Set) for (const of of value as Set<unknown>) copy.add(part(of));
   else if (Array.isArray(copy)) for (const of of value as unknown[]) copy.push(part(of));
@@ -67,6 +71,27 @@ function made(original: unknown, replace: Replace, copies: Map<unknown, unknown>
   else if (isPlainObject(copy))
     for (const name of Object.keys(value)) put(copy, name, part((value as typeof copy)[name]));
   return copy;
+}
+
+/**
+ * Notes how data is, to any depth. Returns what makes the same objects, lists, Maps, Sets, Dates, forms and bytes so again, whatever
+ * has become of them; what is frozen stays as it is.
+ */
+export function asItWas(data: unknown): () => void {
+  const were = new Map<object, object>();
+  copyOf(data, (part) => were.set(part, fill(emptyAs(part), part)) && part);
+  return () => were.forEach((was, part) => void putBack(part, was));
+}
+
+function putBack(part: object, was: object): void {
+  if (part === was || !Object.isExtensible(part)) return;
+  if (part instanceof Date) part.setTime(Number(was));
+  else if (part instanceof Uint8Array) part.set(was as Uint8Array);
+  else if (part instanceof Map || part instanceof Set) part.clear();
+  else if (Array.isArray(part)) part.length = 0;
+  else if (part instanceof FormData) for (const name of [...part.keys()]) part.delete(name);
+  else for (const name of Object.keys(part)) Reflect.deleteProperty(part, name);
+  fill(part, was);
 }
 
 /** An empty object of its kind, for the parts of the copy; the whole copy where there are no parts; the value where it is no data. */

@@ -33,24 +33,17 @@ export class Tallies {
   }
 
   #addOne(operation: string, how: Tallied, more: number): void {
-    let counts = this.#counts.get(operation);
-    if (!counts) {
-      if (this.#counts.size >= MAX_OPERATIONS) return;
-      counts = new Map();
-      this.#counts.set(operation, counts);
-    }
-    counts.set(how, (counts.get(how) ?? 0) + more);
+    const counts = this.#counts.get(operation) ?? new Map<Tallied, number>();
+    if (counts.size === 0 && this.#counts.size >= MAX_OPERATIONS) return;
+    this.#counts.set(operation, counts.set(how, (counts.get(how) ?? 0) + more));
     if (!this.#isWaiting) this.#wait();
   }
 
   /** A timer that keeps no process alive. */
   #wait(): void {
     this.#isWaiting = true;
-    setTimeout(() => {
-      void this.#write().finally(() => {
-        this.#isWaiting = false; // the next call begins another wait
-      });
-    }, EVERY_MS).unref();
+    // The next call begins another wait.
+    setTimeout(() => void this.#write().finally(() => (this.#isWaiting = false)), EVERY_MS).unref();
   }
 
   async #write(): Promise<void> {

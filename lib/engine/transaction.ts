@@ -211,9 +211,8 @@ async function runHandler<Tx>(
   const { onPoint } = call.engine.config;
   if (onPoint) await onPoint('after-claim', pointOf(call));
   // What one try changes of it, the next one must not see.
-  const input = copyOf(validated);
+  const [input, context] = copyOf([validated, call.request.context ?? []] as const);
   const { key, ...scope } = call.id;
-  const { context = [] } = call.request;
   const ended = await runToEnd(definition.handler, {
     input: input as never,
     tx,

@@ -34,11 +34,9 @@ export interface Inbox<Tx> {
    *
    * @param options `limit`: no more than so many of each source. Behind `until` or `signal` nothing begins; what has begun goes on
    */
-  retryDue(options?: {
-    limit?: number;
-    until?: AbortSignal | undefined;
-    signal?: AbortSignal | undefined;
-  }): Promise<Retried>;
+  retryDue(
+    options?: { limit?: number } & Partial<Record<'until' | 'signal', AbortSignal | undefined>>,
+  ): Promise<Retried>;
   /**
    * Lets a dead letter be tried again: by its source's `handle`, or where it is not kept by its sender's next delivery. Audited.
    * False: it is none.

@@ -145,10 +145,9 @@ async function receive<Tx, R>(
   // Of what must be the same in every delivery, whatever the order of its fields.
   const payloadHash = new Uint8Array(hash('sha256', await canonicalText(compared), 'buffer'));
   const receipt = { source, eventId, payloadHash };
-  const taken = retry?.taken;
-  const reception = { payload, receipt, taken };
+  const reception = { payload, receipt, taken: retry?.taken };
   // Its processes did not live to write down what came of it, or `attempts` was more when it failed.
-  if (taken !== undefined && taken > context.attempts) {
+  if (retry && retry.taken > context.attempts) {
     const error = new IdempotencyError('It was taken more often than it may be tried.');
     return await recordFailure(context, reception, error);
   }
@@ -267,14 +266,11 @@ async function keepable(payload: unknown): Promise<string | null> {
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+  run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const mine = (this.#last.get(name) ?? Promise.resolve()).then(work);
-    const ended = mine.catch(() => {});
+    const leave = () => void (this.#last.get(name) === ended && this.#last.delete(name));
+    const ended = mine.then(leave, leave);
     this.#last.set(name, ended);
-    try {
-      return await mine;
-    } finally {
-      if (this.#last.get(name) === ended) this.#last.delete(name);
-    }
+    return mine;
   }
 }

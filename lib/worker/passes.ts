@@ -69,14 +69,12 @@ export async function reap(driven: Driven, { until, signal }: PassOptions = {}):
 
 /** The relay, once: sends every event that is due, until none is or `until` says to stop. */
 export async function relay(driven: Driven, options: PassOptions = {}): Promise<Relayed & Figures> {
-  const nothing = { delivered: 0, failed: 0, dead: 0, unfinished: 0 };
-  return { ...nothing, ...(await driven.outbox?.relayDue(options)) };
+  return { delivered: 0, failed: 0, dead: 0, unfinished: 0, ...(await driven.outbox?.relayDue(options)) };
 }
 
 /** Runs received events again that failed and are due, once, until none is or `until` says to stop. */
 export async function inbox(driven: Driven, { until, signal }: PassOptions = {}): Promise<Retried & Figures> {
-  const nothing = { taken: 0, processed: 0, failed: 0, dead: 0 };
-  return { ...nothing, ...(await driven.inbox?.retryDue({ until, signal })) };
+  return { taken: 0, processed: 0, failed: 0, dead: 0, ...(await driven.inbox?.retryDue({ until, signal })) };
 }
 
 /** Everything that can be run once, by the name under which the command line and the cron route know it. */

@@ -22,7 +22,7 @@ export interface StepVersion {
  */
 export interface PhasesContext<Input, Tx, Reason extends string = string>
   extends Pick<HandlerContext<Input, Tx>, 'key' | 'scope' | 'context'> {
-  /** The payload as the schema has parsed it in the first run. */
+  /** The payload as the schema has parsed it in the first run. Each try of a phase begins with it as it was. */
   input: Input;
   /**
    * One database transaction: its writes, its result and the recovery point are committed together, once. What it

@@ -65,7 +65,7 @@ export async function capture<Tx, T>(
 
 /** The result of a step, which what comes behind it may ask for. `call`: the step's, where it is a foreign one. */
 export function finishStep<Tx, R>(
-  { journal }: PhasesRun<Tx>,
+  { journal, transaction }: PhasesRun<Tx>,
   name: string,
   result: string | null,
   version: StepVersion | undefined,
@@ -73,6 +73,7 @@ export function finishStep<Tx, R>(
 ): R {
   const read = () => readStored<R>(`result of ${name}`, result, version);
   const value = read();
+  transaction.given.push(value);
   journal.finish(name, read, call);
   return value;
 }

@@ -91,6 +91,7 @@ async function runFunction<Tx>(
   const { id, input: sealed } = running.held;
   const text = unseal(sealed ?? new Uint8Array(), 'input', id, running.engine.config.secrets);
   const { input, context, method } = decodeInput(text, options);
+  transaction.given.push(input, context);
   running.input = input;
   running.method = method;
   const response = method === undefined || method === asked.method ? asked.response : undefined;
@@ -115,6 +116,7 @@ async function runFunction<Tx>(
   const result = ending && 'refusal' in ending ? ending.refusal : answer;
   if (!ending) running.journal.assertComplete();
   assertTransition(running.held.state, result.kind === 'refusal' ? 'failed' : 'succeeded');
+  transaction.given.push(result);
   await reach(running, 'before-finish');
   const { schemaVersion = 1 } = options;
   const end = await transaction.runPhase(

@@ -49,16 +49,12 @@ export async function recordStart<Tx, A, R>(
     providerKeyTtlMs: call.providerKeyTtlMs,
   };
   const readAt = performance.now();
-  let stored: Step;
   assertGoesOn(running); // where nobody awaits it, the run may have ended meanwhile
   // With the end of the phase before it: what is sent behind COMMIT is known to be sent, as by itself.
-  if (await transaction.commit(start)) {
-    stored = firstSend(held, start);
-  } else {
-    stored = await store.startForeign(held, config.leaseMs, start);
-    // Sent without it, the call would be known to the provider alone after a failover.
-    await ensureReplicated({ engine, definition: running, deadline });
-  }
+  const isCommitted = await transaction.commit(start);
+  const stored = isCommitted ? firstSend(held, start) : await store.startForeign(held, config.leaseMs, start);
+  // Sent without it, the call would be known to the provider alone after a failover.
+  if (!isCommitted) await ensureReplicated({ engine, definition: running, deadline });
   await reach(running, 'after-started', name);
   return { stored, readAt };
 }
@@ -113,12 +109,10 @@ export async function recordAnswer<Tx>(
   answer: ProviderAnswer,
   write: () => Promise<void>,
 ): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
+  await write().catch(async (error) => {
     if (error instanceof LeaseLostError) await recordLateAnswer(running, answer);
     throw error;
-  }
+  });
 }
 
 /** Notes that a send was answered when nobody waited for it any more: whoever asks next finds it. */

@@ -1,3 +1,4 @@
+import { asItWas } from '../../core/data.ts';
 import { CodedError } from '../../core/errors.ts';
 import type { Begun, FinishedStep, ForeignStart, HeldKey, LeasedClaim, NewStep, Write } from '../../store/leases.ts';
 import type { KeyRow } from '../../store/store.ts';
@@ -41,6 +42,8 @@ export class RunTransaction<Tx> {
   backgroundCommit: Promise<void> | undefined;
   /** True if a phase of this run was committed. */
   hasFinishedPhase = false;
+  /** Data that the function has: what one try of a phase changes of it, the next one must not see. */
+  readonly given: unknown[] = [];
   readonly #settings: RunSettings<Tx>;
   readonly #held: () => HeldKey;
   #claim: PendingClaim<Tx> | undefined;
@@ -82,8 +85,10 @@ export class RunTransaction<Tx> {
    */
   async runPhase(phase: Phase<Tx>, { joins = false } = {}): Promise<EndRow | undefined> {
     const { innerRetries, deadline } = this.#settings;
+    const putBack = asItWas(this.given);
     for (let attempt = 1; ; attempt++) {
       const open = await this.#openFor(joins);
+      if (attempt > 1) putBack();
       // Rolled back with this phase, they are another run's to make again, from the top.
       const hasFinishedPhases = 'tx' in open && open.write.steps.some(({ kind }) => kind === 'atomic');
       const ended = 'tx' in open ? await this.#runIn(open, phase) : open;

@@ -204,15 +204,13 @@ const recordFailure: Asked<Inbox, 'recordFailure'> = async (db, event, failure) 
   return row;
 };
 
-const recordMismatch: Asked<Inbox, 'recordMismatch'> = async (db, { source, eventId }) => {
-  await db.$queryRawUnsafe(MISMATCHED, source, eventId);
-};
+const recordMismatch: Asked<Inbox, 'recordMismatch'> = async (db, { source, eventId }) =>
+  void (await db.$queryRawUnsafe(MISMATCHED, source, eventId));
 
 const takeFailed: Asked<Inbox, 'takeFailed'> = async (db, source, leaseMs) =>
   (await db.$queryRawUnsafe<FailedEvent[]>(TAKE_FAILED, source, leaseMs))[0];
 
-const giveBack: Asked<Inbox, 'giveBack'> = async (db, { source, eventId, attempts }) => {
-  await db.$queryRawUnsafe(GIVE_BACK, source, eventId, attempts);
-};
+const giveBack: Asked<Inbox, 'giveBack'> = async (db, { source, eventId, attempts }) =>
+  void (await db.$queryRawUnsafe(GIVE_BACK, source, eventId, attempts));
 
 export const receptionQuestions = { recordFailure, recordMismatch, takeFailed, giveBack };
