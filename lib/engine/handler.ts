@@ -15,7 +15,7 @@ export interface HandlerContext<Input, Tx, Reason extends string = string> {
   key: string;
   /** Whose key it is. */
   scope: Scope;
-  /** The arguments that were bound to an action. They count in the fingerprint. A copy for each try. */
+  /** The arguments that were bound to an action. They count in the fingerprint. Each try has them as they were sent. */
   context: readonly unknown[];
   /**
    * Gives a value that a retry must not invent again: an id, a time, a price. Transactions that are tried again

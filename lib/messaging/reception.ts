@@ -159,7 +159,7 @@ async function receive<Tx, R>(
     result = returned<R>(`effect of ${source}`, made, isResult, 'data; throw to have the event tried again');
     return jsonResult(result);
   });
-  if (received.kind === 'existing') return await answerKnown(context, receipt, received.row);
+  if (received.kind === 'existing') return await answerKnown(context, reception, received.row);
   if (received.kind === 'failed') {
     if (retry && !retry.hasRun) throw received.error; // no attempt that counts
     return await recordFailure(context, reception, received.error);
@@ -198,7 +198,7 @@ async function recordFailure<Tx, R>(
   const kept = handled.includes(receipt.source) ? await keepable(payload) : null;
   const row = await store.recordFailure(receipt, { payload: kept, pausesMs, error: describe(error), taken });
   if (row.state === 'processed' || (taken === undefined && !isSamePayload(row, receipt))) {
-    return await answerKnown(context, receipt, row);
+    return await answerKnown(context, { receipt, taken }, row);
   }
   const isDead = row.state === 'dead';
   const kind = isDead ? 'not-processed-dead' : 'not-processed';
@@ -211,10 +211,11 @@ async function recordFailure<Tx, R>(
 /** Answers a delivery of an event whose fate another delivery has decided. */
 async function answerKnown<Tx, R>(
   { store, handled, report }: InboxContext<Tx>,
-  receipt: Receipt,
+  { receipt, taken }: Pick<Reception, 'receipt' | 'taken'>,
   row: KnownRow,
 ): Promise<Received<R>> {
-  const differs = !isSamePayload(row, receipt);
+  // What was taken has the payload that counts, also where a deploy compares another part of it.
+  const differs = taken === undefined && !isSamePayload(row, receipt);
   if (differs) {
     await store.recordMismatch(receipt);
     countReception(receipt.source, 'mismatch');

@@ -161,6 +161,21 @@ describe('M3 an attempt is counted when it begins, and each failure has its paus
     expect(ran).toEqual(['other']);
   });
 
+  test('what was taken is no other payload where a deploy compares another part of it', async () => {
+    const store = inboxStoreOn<Tx>(new Db(client, { part: 'messaging' }));
+    const receive: typeof store.receive = async (...how) => {
+      await pausesEnd(client);
+      return await store.receive(...how);
+    };
+    const reports: string[] = [];
+    const sources = { slow: { compare: ({ n }: { n: number }) => n, handle: async () => {} } };
+    await failed('slow', 1);
+    const late = makeInbox({ ...store, receive }, { sources, onReport: ({ kind }) => void reports.push(kind) });
+    expect(await late.retryDue({ limit: 1 })).toEqual({ ...nothing, taken: 1 });
+    expect(reports).toEqual([]);
+    expect(await client.inboxEvent.findMany()).toMatchObject([{ mismatches: 0 }]);
+  });
+
   test('a try that could not begin is not counted', async () => {
     const store = inboxStoreOn<Tx>(new Db(client, { part: 'messaging' }));
     const inTheWay = async () => ({ kind: 'failed' as const, error: new Error('in the way'), isConflict: true });
