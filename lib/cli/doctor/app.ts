@@ -27,7 +27,7 @@ export interface AppFacts {
   /** Destinations of its outbox. */
   destinations: readonly string[];
   hasInbox: boolean;
-  /** Sources of its inbox that have a `handle`; missing where there is none, or it cannot be loaded. */
+  /** Sources of its inbox that have a `handle`; missing where it knows none, or cannot be loaded. */
   handled?: readonly string[];
   hasCronRoute: boolean;
   /** The passes of a worker that something calls, as far as files tell. */
@@ -68,8 +68,8 @@ export async function checkApp(tree: FileTree, given: ModulePaths, load: () => P
     facts.replicated = operations.filter((one) => one.durability === 'replicated').map(({ name }) => name);
     facts.hasPhases = sources.some(({ text }) => /\)\s*\.phases\s*\(/.test(text));
     facts.destinations = outbox?.destinations ?? [];
-    facts.handled = inbox?.handled;
     facts.hasInbox = inbox !== undefined && (inbox.sources ?? ['any']).length > 0;
+    if (facts.hasInbox) facts.handled = inbox?.handled;
     const { findings, ...routes } = checkRoutes(sources, tree, app.router, loaded);
     Object.assign(facts, routes);
     facts.findings.push(await checkScope(file, source, operations));

@@ -480,6 +480,19 @@ test('a scope that needs a request is as it should be, and one that needs none t
   }
 });
 
+test('an inbox without sources, as an admin view has it, says nothing of who runs the events of others', async () => {
+  const patient = await doctor.admit();
+  try {
+    withOutbox('export const inbox = createInbox({ prisma });\n')(patient);
+    await patient.sql(`INSERT INTO inbox_events (source, event_id, state, payload_hash, payload, next_attempt_at)
+      VALUES ('bank', 'evt', 'failed', sha256(''), '{}', now() + interval '1 h')`);
+    const work = (await doctor.examine(patient)).filter(({ check }) => check === 'Worker');
+    expect(work.map(({ says }) => says).filter((says) => says.includes('handle'))).toEqual([]);
+  } finally {
+    await patient.database.drop();
+  }
+});
+
 test('the command: a worker that runs is seen, --json is a list, and the exit code tells of problems', async () => {
   const made = folders();
   const patient = await doctor.admit();
