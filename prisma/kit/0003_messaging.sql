@@ -14,7 +14,7 @@ CREATE INDEX IF NOT EXISTS "outbox_deliveries_new_idx" ON "outbox_deliveries"("d
 CREATE INDEX IF NOT EXISTS "outbox_deliveries_due_idx" ON "outbox_deliveries"("destination", "next_attempt_at")
     WHERE "state" = 'pending' AND "is_head";
 
--- Whoever settles or deletes a delivery, by whatever statement, takes up what was put aside behind it. A relay puts a row aside
+-- Whoever settles, moves or deletes a delivery, by whatever statement, takes up what was put aside behind it. A relay puts a row aside
 -- while it holds a lock on an open one before it. So who settles that one comes after the mark and finds it: each statement in
 -- here sees what was committed before it began, as the function is volatile and the transaction is READ COMMITTED.
 --
@@ -26,11 +26,17 @@ DECLARE
     behind record;
     is_done boolean;
 BEGIN
-    IF TG_OP = 'UPDATE' THEN
-        -- What stays open lets nobody pass, and most updates take or put off.
-        SELECT array_agg(DISTINCT ARRAY[was.destination, was.aggregate]) INTO lanes
-          FROM was JOIN is_now USING (event_id, destination)
-         WHERE was.state <> is_now.state AND (is_now.state IN ('delivered', 'skipped') OR is_now.is_head = false);
+    IF TG_OP = 'INSERT' THEN
+        -- Written back from a copy, perhaps without what stood before it.
+        NEW.is_head := NULL;
+        RETURN NEW;
+    ELSIF TG_OP = 'UPDATE' THEN
+        -- What stays open lets nobody pass, and most updates take or put off. What goes to another destination leaves the one, and
+        -- may be the first of the other.
+        SELECT array_agg(DISTINCT ARRAY[destination, coalesce(was.aggregate, is_now.aggregate)]) INTO lanes
+          FROM was FULL JOIN is_now USING (event_id, destination)
+         WHERE was.state IS DISTINCT FROM is_now.state
+           AND (is_now.state IS NULL OR is_now.state IN ('delivered', 'skipped') OR is_now.is_head = false);
     ELSE
         SELECT array_agg(DISTINCT ARRAY[was.destination, was.aggregate]) INTO lanes
           FROM was WHERE was.state IN ('pending', 'dead');
@@ -43,7 +49,8 @@ BEGIN
             TG_RELID::regclass) USING lane[1], lane[2]
         LOOP
             IF behind.is_head = false THEN
-                EXECUTE format('UPDATE %s SET is_head = true, next_attempt_at = greatest(next_attempt_at, clock_timestamp())
+                EXECUTE format('UPDATE %s SET is_head = true,
+                    next_attempt_at = greatest(next_attempt_at, date_trunc(''milliseconds'', clock_timestamp()))
                     WHERE event_id = $1 AND destination = $2 AND state = ''pending'' AND is_head = false RETURNING true',
                     TG_RELID::regclass) INTO is_done USING behind.event_id, lane[1];
             ELSIF behind.is_own THEN
@@ -67,6 +74,9 @@ CREATE TRIGGER "outbox_deliveries_settled" AFTER UPDATE ON "outbox_deliveries"
     REFERENCING OLD TABLE AS "was" NEW TABLE AS "is_now" FOR EACH STATEMENT EXECUTE FUNCTION "oncekit_next_delivery"();
 CREATE TRIGGER "outbox_deliveries_deleted" AFTER DELETE ON "outbox_deliveries"
     REFERENCING OLD TABLE AS "was" FOR EACH STATEMENT EXECUTE FUNCTION "oncekit_next_delivery"();
+
+CREATE TRIGGER "outbox_deliveries_written_back" BEFORE INSERT ON "outbox_deliveries"
+    FOR EACH ROW WHEN (NEW."is_head" = false) EXECUTE FUNCTION "oncekit_next_delivery"();
 
 -- By this the kit and `npx oncekit doctor` know what is here.
 COMMENT ON TABLE "outbox_events" IS 'oncekit schema 3';

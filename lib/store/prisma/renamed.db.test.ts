@@ -5,7 +5,7 @@ import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-d
 import { createAdmin } from '../../admin/index.ts';
 import { Provider } from '../../engine/phases/phases.fixture.ts';
 import { anything, effect, effects, freshKey, kit } from '../../integration/kit.fixture.ts';
-import { destination, outboxOn } from '../../messaging/messaging.fixture.ts';
+import { announce, destination, outboxOn } from '../../messaging/messaging.fixture.ts';
 import { createInbox } from '../../messaging/prisma.ts';
 import { storeContract } from '../contract.testsuite.ts';
 import { prismaHarness, type Tx } from './prisma-harness.fixture.ts';
@@ -19,6 +19,7 @@ const tables: Tables = {
   idempotency_phases: 'steps',
   idempotency_things: 'Things',
   outbox_events: 'announcements',
+  outbox_deliveries: 'Out-box',
   inbox_events: 'select',
 };
 const KEYS = '"Kit"."Request_keys"';
@@ -177,6 +178,23 @@ describe('tables of other names', () => {
     expect(await admin.findKey(seen)).toMatchObject({ outboxEvents: [{ type: 'order.paid' }] });
     expect((await admin.overview()).counts.succeeded).toBeGreaterThan(0);
     expect(await admin.forget(seen, 'ann')).toBe('recorded');
+  });
+
+  test('an event is put aside behind a dead letter, and taken up once that is skipped', async () => {
+    const sink = destination('aside', { attempts: 1 });
+    sink.behave = ({ sequence }) => {
+      if (sequence === 1) throw new Error('down');
+    };
+    const outbox = outboxOn(database.client, [sink.route], { tables });
+    const [eventId = ''] = await announce(database.client, outbox, 'order:aside', 2);
+    for (let pass = 0; pass < 2; pass++) await outbox.relayDue();
+    const marks = () =>
+      database.client.$queryRawUnsafe(
+        `SELECT is_head FROM "Kit"."Out-box" WHERE destination = 'aside' ORDER BY sequence`,
+      );
+    expect(await marks()).toEqual([{ is_head: true }, { is_head: false }]);
+    await outbox.skip({ destination: 'aside', eventId }, 'ann');
+    expect(await outbox.relayDue()).toMatchObject({ delivered: 1 });
   });
 
   test('the reaper deletes what is past its retention there', async () => {
