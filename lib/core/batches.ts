@@ -19,8 +19,7 @@ export async function everyOne<T>(...parts: [() => Promise<T>, ...(() => Promise
   const ended = await Promise.allSettled(parts.map((part) => part()));
   const errors = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []));
   if (errors.length === 0) return (ended[0] as PromiseFulfilledResult<T>).value;
-  const isAway = errors.every(({ name }) => name === 'StoreUnavailableError');
-  if (errors.length === 1 || isAway) throw errors[0];
+  if (errors.length === 1 || errors.every(({ name }) => name === 'StoreUnavailableError')) throw errors[0];
   // Prisma's messages have many lines, and a log takes the last.
   throw new AggregateError(errors, errors.map(({ message }) => message.trim().split('\n').at(-1)).join('; '));
 }

@@ -109,7 +109,10 @@ describe('M2 an event that is put aside goes out once nothing is before it', () 
     await one.run(`UPDATE outbox_deliveries SET destination = 'other' WHERE sequence > 1`);
     expect((await marks(client)).slice(1)).toEqual(['a12 pending true', 'a13 pending false']);
     await one.run(`UPDATE outbox_deliveries SET destination = 'sink' WHERE sequence = 2`);
-    expect((await marks(client)).slice(1), 'what it leaves behind, too').toEqual(['a12 pending true', 'a13 pending true']);
+    expect((await marks(client)).slice(1), 'what it leaves behind, too').toEqual([
+      'a12 pending true',
+      'a13 pending true',
+    ]);
   });
 
   test('it is written back from a copy, without the one before it', async () => {

@@ -21,7 +21,7 @@ type GraphileWorker = typeof import('graphile-worker');
 interface JobsOptions {
   runner: GraphileWorker;
   pool: Pool;
-  tasks: Tasks;
+  tasks: TaskList;
   concurrency: number;
   /** How long running jobs may go on after `stopping`, in milliseconds. */
   graceMs: number;
@@ -48,7 +48,8 @@ export async function startJobs(
   if (runner) {
     // Runners that have ended by themselves, and whose jobs go on.
     const ending = new Set<Promise<void>>();
-    const pass = (works: () => void) => runJobs({ ...options, runner, tasks }, ending, works);
+    const running = { ...options, runner, tasks: limitedTasks(tasks, options.statementMs, options.breakingOff) };
+    const pass = (works: () => void) => runJobs(running, ending, works);
     await loop({ ...options, name: 'Running jobs', everyMs: 1000, pass });
     await Promise.all(ending);
     return;
@@ -69,6 +70,8 @@ export async function startJobs(
  */
 async function runJobs(options: JobsOptions, ending: Set<Promise<void>>, onReady: () => void): Promise<void> {
   const { runner, pool, stopping } = options;
+  if (ending.size > 1) await Promise.race(ending); // the pool has connections for two
+  stopping.throwIfAborted();
   await withStatementLimit(MIGRATION_MS, () => runner.runMigrations({ pgPool: pool, logger: loggerFor(options) }));
   const presence = new Presence(pool);
   const events = new EventEmitter() as WorkerEvents;
@@ -123,16 +126,14 @@ function askListener(events: WorkerEvents): () => Promise<unknown> {
  * The handlers, whose own statements may take longer than the runner's, and which are told to stop with the worker: the runner's own
  * signal would also end what runs on while another runner has taken its place.
  */
-function limitedTasks({ tasks, statementMs, breakingOff: abortSignal }: JobsOptions): TaskList {
+function limitedTasks(tasks: Tasks, statementMs: number, abortSignal: AbortSignal): TaskList {
   const abortPromise = untilAborted(abortSignal, () => new Promise(() => {}));
   abortPromise.catch(() => {});
+  const run = (task: NonNullable<Tasks[string]>, payload: unknown, helpers: TaskHelpers) =>
+    withStatementLimit(statementMs, () => task(payload, Object.assign(helpers, { abortSignal, abortPromise })));
   const limited = Object.entries(tasks).map(([name, task]) => [
     name,
-    task &&
-      ((payload: unknown, helpers: TaskHelpers) => {
-        const given = Object.assign(helpers, { abortSignal, abortPromise });
-        return withStatementLimit(statementMs, () => task(payload, given));
-      }),
+    task && ((payload: unknown, helpers: TaskHelpers) => run(task, payload, helpers)),
   ]);
   return Object.fromEntries(limited) as TaskList;
 }
@@ -156,7 +157,7 @@ function startRunner(options: JobsOptions, presence: Presence, events: WorkerEve
     // overtake it, and a failure would be an unhandled rejection.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
   };
-  return options.runner.runTaskList(settings, limitedTasks(options), pool);
+  return options.runner.runTaskList(settings, options.tasks, pool);
 }
 
 async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptions): Promise<void> {

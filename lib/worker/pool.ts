@@ -129,9 +129,12 @@ function destroy(client: pg.PoolClient, why: string): void {
   connection.stream.destroy(new Error(why)); // one each: the pool writes the client into it
 }
 
-/** One connection for each running job, and for listening, for the presence, for asking and for what is left. */
+/**
+ * One connection for each running job, and for listening, for the presence, for asking and for what is left. While a runner that has
+ * ended finishes its jobs, those and its presence come besides.
+ */
 export function openPool(connectionString: string, concurrency: number, statementMs = STATEMENT_MS): pg.Pool {
-  const config = { connectionString, max: concurrency + 4, connectionTimeoutMillis: 5000, keepAlive: true };
+  const config = { connectionString, max: 2 * concurrency + 5, connectionTimeoutMillis: 5000, keepAlive: true };
   return new BoundedPool(config, statementMs);
 }
 
