@@ -167,3 +167,14 @@ test('A7 what people did to messages outlives them, is reaped after a year, and 
   await inbox.reap({ batch: 1 });
   expect(await kept()).toEqual([]);
 });
+
+test('X3 an act on many is logged where the outbox that was given says nothing of batches', async () => {
+  const { outbox, inbox } = shop('quiet');
+  await announce(database.client, outbox, 'order:quiet');
+  await outbox.relayDue();
+  const lines: AuditLogEntry[] = [];
+  const quiet = { ...outbox, requeueAll: (to: string, actor: string) => outbox.requeueAll(to, actor) };
+  const admin = createMessagesAdmin({ outbox: quiet, inbox, log: (line) => void lines.push(line) });
+  expect(await admin.outbox.requeueAll('quiet', 'eve')).toBe(1);
+  expect(lines.map(({ msg, detail }) => [msg, detail])).toEqual([['audit: requeued', { messages: '1' }]]);
+});

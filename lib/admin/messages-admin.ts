@@ -120,7 +120,8 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
       how.onBatch?.(count);
     };
     try {
-      return await run({ ...how, onBatch });
+      done = await run({ ...how, onBatch });
+      return done;
     } finally {
       if (done > 0) tell({ ...act, detail: { messages: String(done) } });
     }

@@ -40,9 +40,12 @@ export function returned<T>(
   throw new ConfigurationError(`${callback} has returned what it cannot mean.`, { existing, expected });
 }
 
-/** False for a value that may tell of a failure, and that nobody would read: what the app's code does would count as done. */
+/**
+ * False for a value that may tell of a failure, and that nobody would read: what the app's code does would count as done. It may be
+ * another realm's or library's.
+ */
 export const isResult = (made: unknown) =>
-  !(made instanceof Response || made instanceof Error || typeof made === 'function');
+  !(made instanceof Error || typeof made === 'function' || /^\[object (Response|Error)]$/.test({}.toString.call(made)));
 
 /** Reads what a callback says that admits: true, how many milliseconds to wait, or one of `words`. Errors as of `returned`. */
 export function admission<Word extends string = never>(callback: string, said: unknown, ...words: Word[]) {

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { type Destination, PublishError } from './destination.ts';
@@ -51,6 +52,9 @@ describe('M2 a publisher that returns what says nothing of an acknowledgement', 
     ['a Response', () => new Response(null, { status: 500 })],
     ['an Error', () => new Error('down')],
     ['a function', () => () => {}],
+    ['an Error of another realm, as under Jest', () => runInNewContext(`new TypeError('down')`)],
+    // As the ones of undici and node-fetch say of themselves.
+    ['a Response of another fetch', () => ({ status: 500, [Symbol.toStringTag]: 'Response' })],
   ])('%s: a failed attempt, and its words say what to write', async (_, made) => {
     const outbox = answering(made);
     await announce(client, outbox, 'a');

@@ -32,10 +32,8 @@ function startRelay(
   { everyMs, stopping, breakingOff, log, tell }: RelayLoops,
 ): { ended: Promise<void>; wake: WakeSignal } {
   const wake = new WakeSignal();
-  const pass = async () => {
-    const relayed = await outbox.relayDue({ destination, until: stopping, signal: breakingOff });
-    tell(`relay to ${destination}`, { ...relayed });
-  };
+  const how = { destination, until: stopping, signal: breakingOff };
+  const pass = async () => tell(`relay to ${destination}`, { ...(await outbox.relayDue(how)) });
   const wait = (ms: number, stop: AbortSignal) => wake.wait(ms, stop);
   // A pass takes as long as its slowest answer; another one meanwhile sends what has come since.
   const ended = loop({ name: `The relay to ${destination}`, everyMs, concurrentPasses: 2, pass, wait, stopping, log });
