@@ -105,13 +105,6 @@ function isLeftEmpty({ values, children }: FormNode): boolean {
   return children.size === 0 && values.length === 1 && (value === '' || isUnchosenFile(value));
 }
 
-/** The fields of a form by their paths. */
-interface FormTree {
-  readonly root: FormNode;
-  /** The form has brackets in its names, and not dots alone. */
-  readonly isInBrackets: boolean;
-}
-
 /** A place in a form: the values of its own name, and the places behind it. */
 interface FormNode {
   /** The form's own name of it: `lines[0].sku`. */
@@ -143,9 +136,10 @@ const PATH = /^[^.[\]]+(\.[^.[\]]+|\[[^.[\]]+\])*$/;
  * is called just that. So is a field whose name is no path, or one that no form of people has: too deep, or too high an index.
  *
  * @param isLiteral whether a name is to be taken as it is
+ * @returns `isInBrackets`: the form has brackets in its names, and not dots alone
  * @throws BadPayloadError where one field has two names, `a.b` and `a[b]`: which of their values comes first is not compared
  */
-function formTree(form: FormData, isLiteral: (name: string) => boolean): FormTree {
+function formTree(form: FormData, isLiteral: (name: string) => boolean) {
   const fields: Field[] = [];
   for (const [name, value] of form) {
     if (!isInternalField(name)) fields.push({ value, ...((!isLiteral(name) && parsePath(name)) || asItIs(name)) });
@@ -176,7 +170,7 @@ function indexedRows(node: FormNode): readonly FormNode[] | null {
 }
 
 /** Returns the name of the field at a place, in brackets or dots as the form has them; of a list in one field that field's. */
-function nameAt({ root, isInBrackets }: FormTree, path: readonly PropertyKey[]): string {
+function nameAt({ root, isInBrackets }: ReturnType<typeof formTree>, path: readonly PropertyKey[]): string {
   let node: FormNode | undefined = root;
   let { name } = root;
   for (const step of path) {

@@ -2,7 +2,7 @@ import { isSettled, type KeyState, type KeyStatus } from '../core/key-state.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { settleWithin } from '../core/wait.ts';
-import type { Fenced, KeyRow, Store } from '../store/store.ts';
+import type { Fenced, KeyRow } from '../store/store.ts';
 import { mayReplay, RETRY_AFTER_MS, replayRow } from './call-result.ts';
 import { keysOf } from './conclusion.ts';
 import type { Definition } from './definition.ts';
@@ -109,21 +109,15 @@ async function driveOn<Tx>({ engine, store }: OpenedKey<Tx>, row: KeyRow): Promi
   return (await store.find(row)) ?? row;
 }
 
-interface OpenedKey<Tx> extends ResolvedKey {
-  engine: Engine<Tx>;
-  definition: Definition<Tx>;
-  /** When the asker's time is up, in milliseconds of `performance.now()`. */
-  deadline: number;
-  /** It answers before the deadline. */
-  store: Store<Tx>;
-}
+/** A key with who asks, by when (in milliseconds of `performance.now()`), and a store that answers before that. */
+type OpenedKey<Tx> = Exclude<Awaited<ReturnType<typeof open<Tx>>>, Refusal>;
 
 async function open<Tx>(
   engine: Engine<Tx>,
   definition: Definition<Tx>,
   { key, scope, deadlineMs = DEADLINE_MS }: KeyRequest,
   acceptKeys: 'minted' | 'any' = 'any',
-): Promise<OpenedKey<Tx> | Refusal> {
+) {
   const deadline = performance.now() + deadlineMs;
   // Nobody is asked who acts: what is no key is nobody's.
   const parsed = readKey(key);

@@ -17,7 +17,7 @@ import type { FlightResult } from './call-result.ts';
 import { timeLeft, withinTime } from './deadline.ts';
 import type { AtomicDefinition, Begin, OperationOptions, TransactionSettings } from './definition.ts';
 import type { Engine } from './engine.ts';
-import { type AfterCommit, createCapture, defer, type Ended, fail, type HandlerContext, runToEnd } from './handler.ts';
+import { type AfterCommit, createCapture, defer, fail, type HandlerContext, runToEnd } from './handler.ts';
 import { recordTransition } from './instrumentation.ts';
 import { answerOf } from './kept.ts';
 import { retentionOf } from './thing.ts';
@@ -39,14 +39,6 @@ export interface Claiming {
   waitMs: number;
   /** The thing that it is done once for, where the operation names one. */
   thing: string | undefined;
-}
-
-/** What a try of the handler has made, once it has ended in an answer: what is thrown behind that came of storing it. */
-interface Made {
-  ended: Ended;
-  /** The copy that the handler was given. */
-  input: unknown;
-  afterCommit: readonly AfterCommit[];
 }
 
 type Capture = HandlerContext<never, never>['capture'];
@@ -202,12 +194,12 @@ function howToExecute<Tx>({ call, definition }: Execution<Tx>, waitMs: number): 
   };
 }
 
-/** One run of the handler. Throws what it throws, unless that is an answer. */
+/** One run of the handler, on a copy of the input. Throws what it throws, unless that is an answer. */
 async function runHandler<Tx>(
   { call, definition, input: validated }: Execution<Tx>,
   tx: Tx,
   { capture, afterCommit }: { capture: Capture; afterCommit: AfterCommit[] },
-): Promise<Made> {
+) {
   const { onPoint } = call.engine.config;
   if (onPoint) await onPoint('after-claim', pointOf(call));
   // What one try changes of it, the next one must not see.
@@ -226,6 +218,9 @@ async function runHandler<Tx>(
   });
   return { ended, input, afterCommit };
 }
+
+/** What a try of the handler has made, once it has ended in an answer: what is thrown behind that came of storing it. */
+type Made = Awaited<ReturnType<typeof runHandler>>;
 
 /** What is stored of what the handler has made: of a refusal, once `onRefused` has undone what it must not keep. */
 async function completionOf<Tx>(

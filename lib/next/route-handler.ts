@@ -134,14 +134,6 @@ export function routeHandler<Input, Result, Reason extends string>(
   };
 }
 
-interface Keyed {
-  key: string | undefined;
-  /** False: the key is one of ours, of which the caller knows nothing. */
-  isTheirs: boolean;
-  /** True where the method may be repeated without a key (H1). */
-  isIdempotent: boolean;
-}
-
 /**
  * Tells whether a response may be passed on that was not kept. Not where something may come of the key all the same: neither
  * to a client without a key, who would do it a second time, nor one that says how it has ended.
@@ -151,16 +143,23 @@ function mayPassOn({ outcome, thrown }: Run<unknown>, { isTheirs, isIdempotent }
   return (isTheirs || isIdempotent) && thrown instanceof UnkeptAnswer && !isFinal(thrown.answer.status);
 }
 
-/** The caller's key; or none, where none is asked for: each such request is an intent of its own. */
-function keyOf<Result>(
+/**
+ * The caller's key; or none, where none is asked for: each such request is an intent of its own.
+ *
+ * @returns `isTheirs`: false for a key of ours, of which the caller knows nothing; `isIdempotent`: true where the method may be
+ *   repeated without a key (H1)
+ */
+function keyOf(
   { method, headers }: Request,
-  { key = 'required', strictHeader, guardDelete = false }: RouteHandlerOptions<Result>,
-): Keyed {
+  { key = 'required', strictHeader, guardDelete = false }: RouteHandlerOptions<never>,
+) {
   const isIdempotent = method !== 'POST' && method !== 'PATCH';
   const isGuarded = !isIdempotent || (method === 'DELETE' && guardDelete);
   const theirs = isGuarded ? (keyOfHeader(headers.get('idempotency-key'), strictHeader) ?? undefined) : undefined;
   return { key: theirs, isTheirs: theirs !== undefined || (isGuarded && key === 'required'), isIdempotent };
 }
+
+type Keyed = Readonly<ReturnType<typeof keyOf>>;
 
 /** Part of the intent: one key for the refunds of two orders is a mismatch, not a replay (F1). */
 function pathOf({ url }: Request): string {

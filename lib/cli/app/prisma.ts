@@ -4,17 +4,6 @@ import { type FileTree, filesBelow } from './file-tree.ts';
 import { type App, installed } from './next-app.ts';
 import { withoutComments } from './source-text.ts';
 
-/** The paths of an app's Prisma models and migrations. */
-export interface PrismaSchema {
-  /** A file, or the folder of several. */
-  at: string;
-  isFolder: boolean;
-  /** Every file of it, with its content. */
-  files: { file: string; content: string }[];
-  /** The folder of migrations; it may not exist yet. */
-  migrations: string;
-}
-
 const CONFIGS = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs'].flatMap((ending) => [
   `prisma.config.${ending}`,
   `.config/prisma.${ending}`,
@@ -22,8 +11,13 @@ const CONFIGS = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs'].flatMap((ending) => [
 /** The paths at which Prisma looks by itself. */
 const DEFAULTS = ['prisma/schema.prisma', 'schema.prisma', 'prisma/schema', 'prisma'];
 
-/** @throws CliError where there is no schema, or one that the kit cannot be added to */
-export function findPrisma(tree: FileTree, packageJson: App['packageJson'], given?: string): PrismaSchema {
+/**
+ * Finds the app's Prisma models and migrations.
+ *
+ * @returns `at`: a file, or the folder of several; `files`: every one of them; `migrations`: their folder, which may not exist yet
+ * @throws CliError where there is no schema, or one that the kit cannot be added to
+ */
+export function findPrisma(tree: FileTree, packageJson: App['packageJson'], given?: string) {
   assertVersion(packageJson);
   const config = readConfig(tree);
   const named = given ?? config.schema ?? packageJson.prisma?.schema;
@@ -47,6 +41,9 @@ export function findPrisma(tree: FileTree, packageJson: App['packageJson'], give
     : ([beside, 'prisma/migrations'].find((each) => tree.list(each).length > 0) ?? beside);
   return { at, isFolder, files, migrations };
 }
+
+/** The paths of an app's Prisma models and migrations, with what the models' files hold. */
+export type PrismaSchema = ReturnType<typeof findPrisma>;
 
 function filesOf(tree: FileTree, at: string): string[] {
   if (at.endsWith('.prisma')) return tree.read(at) === undefined ? [] : [at];
@@ -83,7 +80,7 @@ function assertVersion(packageJson: App['packageJson']): void {
   );
 }
 
-function assertPostgres(files: PrismaSchema['files']): void {
+function assertPostgres(files: readonly { content: string }[]): void {
   const text = files.map(({ content }) => withoutComments(content)).join('\n');
   const [, datasource] = /\bdatasource\s+\w+\s*\{([^}]*)\}/.exec(text) ?? [];
   const [, provider] = /\bprovider\s*=\s*"(\w+)"/.exec(datasource ?? '') ?? [];

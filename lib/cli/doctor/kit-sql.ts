@@ -30,15 +30,6 @@ interface KitFunction {
   settings: Map<string, { value: string; sql: string }>;
 }
 
-/** All that the kit's migrations make, in their order. */
-export interface KitSql {
-  statements: readonly string[];
-  indexes: readonly KitIndex[];
-  triggers: readonly KitTrigger[];
-  /** The key is the function's name. */
-  functions: ReadonlyMap<string, KitFunction>;
-}
-
 const COMMENTS_AND_ENDS = /--[^\n]*|\$\$[\s\S]*?\$\$|'(?:[^']|'')*'|;/g;
 
 /** Returns the statements of a script, without their comments. */
@@ -51,10 +42,11 @@ function statementsOf(script: string): string[] {
 }
 
 /** Reads what the kit's migrations make. It knows no more SQL than they are written in. */
-export function readKitSql(): KitSql {
+export function readKitSql() {
   const statements = readKitFiles().migrations.flatMap(({ sql }) => statementsOf(sql));
   const indexes = new Map<string, KitIndex>();
   const triggers = new Map<string, KitTrigger>();
+  /** The key is the function's name. */
   const functions = new Map<string, KitFunction>();
   for (const sql of statements) {
     const [, table, key] = /^CREATE TABLE "(\w+)"[\s\S]*?PRIMARY KEY \(([^)]*)\)/.exec(sql) ?? [];
@@ -79,6 +71,9 @@ export function readKitSql(): KitSql {
   }
   return { statements, indexes: [...indexes.values()], triggers: [...triggers.values()], functions };
 }
+
+/** All that the kit's migrations make, in their order. */
+export type KitSql = Readonly<ReturnType<typeof readKitSql>>;
 
 function indexOf(sql: string): KitIndex | undefined {
   const [, unique, name, table, rest = ''] =

@@ -181,7 +181,7 @@ const ENV_FILES = ['.env', '.env.local', '.env.development', '.env.production'];
  * The variables of `.env` files that the folder's repository has, or had in its last 50 changes of such files. None where the
  * folder is in no repository, or there is no git here.
  */
-function committedVariables(root: string): Variable[] {
+function committedVariables(root: string) {
   const git = (...args: string[]) =>
     tryOr(() => execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }), '');
   return ENV_FILES.flatMap((file) => {
@@ -193,14 +193,8 @@ function committedVariables(root: string): Variable[] {
   });
 }
 
-interface Variable {
-  file: string;
-  name: string;
-  value: string;
-}
-
 /** The lines of a file that are `NAME=value`, with or without quotes. */
-function variablesIn(file: string, text = ''): Variable[] {
+function variablesIn(file: string, text = '') {
   return text.split('\n').flatMap((line) => {
     const [, name, quoted, , bare] =
       /^\s*(?:export\s+)?(\w+)\s*=\s*(?:((["'`])(?:(?!\3).)*\3)|([^#\n]*))/.exec(line) ?? [];

@@ -17,23 +17,17 @@ export interface ForeignStep<A, R> {
   readonly call: ForeignCall<A, R>;
 }
 
-/** A call that is about to be sent, as it was written down. */
-export interface StartedCall {
-  readonly stored: Step;
-  /** When that was, in milliseconds of `performance.now()`: its ages count from there. */
-  readonly readAt: number;
-}
-
 /**
  * Writes down what is about to be sent (P2), under the token. Whoever finds the row knows that it may have happened.
  *
  * @param sendable the arguments as they are sent: the app may change its own object meanwhile
+ * @returns `readAt`: when that was, in milliseconds of `performance.now()`, from which the ages of `stored` count
  */
 export async function recordStart<Tx, A, R>(
   running: PhasesRun<Tx>,
   { name, position, call }: ForeignStep<A, R>,
   sendable: A,
-): Promise<StartedCall> {
+) {
   assertGoesOn(running); // the circuit breaker may have kept it waiting
   const { engine, transaction, deadline } = running;
   const { store, config } = engine;
@@ -58,6 +52,9 @@ export async function recordStart<Tx, A, R>(
   await reach(running, 'after-started', name);
   return { stored, readAt };
 }
+
+/** A call that is about to be sent, as it was written down. */
+export type StartedCall = Readonly<Awaited<ReturnType<typeof recordStart>>>;
 
 /** The step as it was written down: its first send. */
 function firstSend({ fencingToken }: HeldKey, { providerKeyTtlMs, ...begun }: ForeignStart): Step {

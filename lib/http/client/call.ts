@@ -27,21 +27,6 @@ export interface RetryingInit extends RequestInit {
   readBody?: boolean;
 }
 
-/** One call, settled before anything is sent: what all its attempts have in common. */
-export interface Prepared {
-  input: RequestInfo | URL;
-  /** With the key, the body's bytes and the headers, which each attempt adds its own timeout to. */
-  init: RequestInit & { headers: Headers };
-  key: string | undefined;
-  readBody: boolean;
-  origin: string;
-  signal: AbortSignal | null;
-  /** The caller's limit: its own deadline, or the one that it was given itself and hands on as `X-Request-Timeout`. */
-  deadlineMs: number | undefined;
-  /** Why it can be sent once only. */
-  sentOnce: StoppedBy | undefined;
-}
-
 /**
  * Settles key, body and headers, and refuses what fetch would refuse, before anything is sent: fetch itself throws a
  * TypeError for a bad URL as for a lost connection, and a bad URL would be tried five times.
@@ -52,7 +37,7 @@ export async function prepare(
   input: RequestInfo | URL,
   { key: givenKey, deadlineMs, readBody, ...given }: RetryingInit,
   newKey: () => string = randomKey,
-): Promise<Prepared> {
+) {
   const request = input instanceof Request ? input : undefined;
   const method = (given.method ?? request?.method ?? 'GET').toUpperCase();
   const signal = given.signal === undefined ? (request?.signal ?? null) : given.signal;
@@ -75,15 +60,21 @@ export async function prepare(
   });
   return {
     input,
+    // With the key, the body's bytes and the headers, which each attempt adds its own timeout to.
     init,
     key,
     readBody: readBody ?? key !== undefined,
     origin: new URL(checked.url).origin,
     signal,
+    // The caller's limit: its own deadline, or the one that it was given itself and hands on as `X-Request-Timeout`.
     deadlineMs: least(deadlineMs, limits.deadlineMs),
-    sentOnce: limits.innerRetries ? whyOnce(method, key, body) : 'retry_layer',
+    // Why it can be sent once only.
+    sentOnce: limits.innerRetries ? whyOnce(method, key, body) : ('retry_layer' as const),
   };
 }
+
+/** One call, settled before anything is sent: what all its attempts have in common. */
+export type Prepared = Readonly<Awaited<ReturnType<typeof prepare>>>;
 
 /**
  * Settles the key of one call, once, and writes it into `headers`: every attempt sends the same one. The caller's `key`
