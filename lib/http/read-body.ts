@@ -152,11 +152,10 @@ async function readForm(bytes: Uint8Array, type: MIMEType): Promise<FormData> {
 }
 
 async function parseForm(bytes: Uint8Array, type: MIMEType): Promise<FormData> {
-  try {
-    return await new Response(bytes as BodyInit, { headers: { 'Content-Type': String(type) } }).formData();
-  } catch (cause) {
+  const body = new Response(bytes as BodyInit, { headers: { 'Content-Type': String(type) } });
+  return await body.formData().catch((cause) => {
     throw new BadPayloadError('malformed_body', 'The form cannot be read.', { existing: String(type), cause });
-  }
+  });
 }
 
 /** The platform's parser puts this character wherever bytes are no UTF-8, so that two bodies would pass for one. */

@@ -98,12 +98,15 @@ export function serverAction<Input, Result, Reason extends string = string, To e
     const outcome = inWordsForPeople(run.outcome, request, advice) as Outcome<Result, Reason>;
     if (thrown instanceof RollbackRedirect) redirect(await redirectAddress(thrown.url));
     if (isControlFlow(thrown)) throw thrown;
+    // The answer stands: an error page now would say that an order failed which was placed.
+    const report = (during: 'onSettled' | 'redirectTo') => (error: unknown) =>
+      void operation.report(error, { key: outcome.key ?? '', during });
     const isSettled = outcome.ok || outcome.code === 'failed';
-    if (isSettled) await harmless(operation, outcome, 'onSettled', () => onSettled?.(outcome));
+    if (isSettled) await harmless(() => onSettled?.(outcome), report('onSettled'));
     if (stored) redirect(await redirectAddress(stored.url), stored.type as never);
     const to = outcome.ok
-      ? await harmless(operation, outcome, 'redirectTo', () => (redirectTo ? redirectTo(outcome.data) : leadsTo))
-      : isBare && (await harmless(operation, outcome, 'redirectTo', () => refusedTo?.(outcome)));
+      ? await harmless(() => (redirectTo ? redirectTo(outcome.data) : leadsTo), report('redirectTo'))
+      : isBare && (await harmless(() => refusedTo?.(outcome), report('redirectTo')));
     if (to) redirect(await redirectAddress(to));
     return copyOf<unknown>(await withFirstAnswer(outcome, operation), sendable) as Outcome<Sent<Result>, Reason>;
   };
@@ -157,14 +160,7 @@ function isPreviousState(value: unknown): boolean {
 }
 
 /** None where code calls the action outside of a request, as a test does. */
-async function headersOfRequest(): Promise<Headers | undefined> {
-  try {
-    return await headers();
-  } catch (error) {
-    if (isControlFlow(error)) throw error;
-    return undefined;
-  }
-}
+const headersOfRequest = (): Promise<Headers | undefined> => harmless(() => headers());
 
 function readWith(
   input: NonNullable<ServerActionOptions<never>['input']>,
@@ -175,18 +171,13 @@ function readWith(
   return { read: async () => ({ payload, input: returned(`input of ${name}`, input(payload, context)) }) };
 }
 
-/** The answer stands: an error page now would say that an order failed which was placed. */
-async function harmless<Result, T>(
-  operation: Pick<Operation<never, Result>, 'report'>,
-  outcome: Outcome<Result>,
-  during: 'onSettled' | 'redirectTo',
-  run: () => T | Promise<T>,
-): Promise<T | undefined> {
+/** Undefined where it throws, which is told to `report`. What steers Next is thrown on. */
+async function harmless<T>(run: () => T | Promise<T>, report?: (error: unknown) => void): Promise<T | undefined> {
   try {
     return await run();
   } catch (error) {
     if (isControlFlow(error)) throw error;
-    operation.report(error, { key: outcome.key ?? '', during });
+    report?.(error);
     return undefined;
   }
 }

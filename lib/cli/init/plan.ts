@@ -176,13 +176,11 @@ async function assertUnchanged(file: string, at: string, before: string | undefi
 
 /** The folder and those above it, as long as they hold nothing. */
 async function removeEmptyFolders(root: string, folder: string): Promise<void> {
-  for (let at = folder; at !== '.'; at = path.dirname(at)) {
-    try {
-      await rmdir(path.resolve(root, at));
-    } catch {
-      return;
-    }
-  }
+  if (folder === '.') return;
+  const above = () => removeEmptyFolders(root, path.dirname(folder));
+  await rmdir(path.resolve(root, folder))
+    .then(above)
+    .catch(() => {});
 }
 
 /** Windows knows no such modes, and shows all files as open. */

@@ -32,14 +32,9 @@ export function readNamedKeys(file: string, bytes: Uint8Array, tenant: string | 
 
 /** Read in another encoding, `é` of a name would be another character, and a key would be entered for nobody. */
 function textOf(file: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new CliError(
-      `${file} is not in UTF-8.`,
-      `If it is in latin1: iconv -f latin1 -t utf-8 ${file} > <a new file>`,
-    );
-  }
+  const text = tryOr(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  if (text !== undefined) return text;
+  throw new CliError(`${file} is not in UTF-8.`, `If it is in latin1: iconv -f latin1 -t utf-8 ${file} > <a new file>`);
 }
 
 type Bad = (what: string, fix: string) => CliError;

@@ -1,4 +1,5 @@
 import { fullJitter } from '../../core/backoff.ts';
+import { tryOr } from '../../core/errors.ts';
 import { sleep } from '../../core/wait.ts';
 import type { RetryPolicy } from '../idempotent-submit.ts';
 import { sendAttempt } from '../submission/attempt.ts';
@@ -245,13 +246,11 @@ function isUnknownAction(thrown: unknown): boolean {
  * server. Without a channel (old browsers, simulated ones, blocked storage) a tab knows of others what their shared storage says.
  */
 function openTabs(onEnd: (intent: string, key: string) => void): BroadcastChannel | undefined {
-  try {
+  return tryOr(() => {
     const channel = new window.BroadcastChannel('oncekit');
     channel.onmessage = ({ data: [intent, key] }) => onEnd(intent, key);
     return channel;
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 /** Resolves when the browser says that it is online, when it is time to look without that, or when the signal aborts. */

@@ -138,17 +138,14 @@ async function tryRest(db: RawQueries, claim: Claim, rows: Rows): Promise<TriedC
 /** Without what a handler is to do, which is said behind it. */
 const factOf = ({ message }: PastTransactionError) => `${message.split(';')[0]}.`;
 
-interface Model {
-  dbName?: string | null;
-  fields: readonly { name: string; dbName?: string | null }[];
-}
+type Named = { name: string; dbName?: string | null };
+type Model = Omit<Named, 'name'> & { fields: readonly Named[] };
 
 type Change = (asked: { where: object | undefined; data?: object | undefined }) => Promise<{ count: number }>;
 type Delegate = Record<'updateMany' | 'deleteMany', Change>;
 
 /** A model, or a field, by its name in the database. */
-const isCalled = (called: string) => (each: { name: string; dbName?: string | null }) =>
-  (each.dbName ?? each.name) === called;
+const isCalled = (called: string) => (each: Named) => (each.dbName ?? each.name) === called;
 
 /**
  * The same by queries of the key table's model, where the client has that: an extension may take those elsewhere, and leave raw SQL.
@@ -188,13 +185,12 @@ const STAYED = 'The key of the trial was there behind the rollback. It is remove
 
 /** Tells whether it was there. */
 async function remove(db: RawQueries, claim: Claim): Promise<boolean> {
-  try {
-    return (await countRows(db, REMOVE, ...keyValues(claim))) > 0;
-  } catch (error) {
+  const removed = await countRows(db, REMOVE, ...keyValues(claim)).catch((error) => {
     // Whoever may not delete, or write, is told so by what was looked at before.
     if (sqlState(error) === undefined) throw error;
-    return false;
-  }
+    return 0;
+  });
+  return removed > 0;
 }
 
 /** The answer of the key that is tried. */

@@ -71,15 +71,12 @@ RETURNING state`;
 
 /** Inserts the tombstone, with a record of who did it: see `Store.fence`. */
 export async function fence(db: PrismaClientLike, wanted: Fence): Promise<Fenced> {
-  try {
-    return await db.$transaction((tx: RawQueries) => fenceIn(tx, wanted), {
-      timeout: wanted.waitMs + QUESTION_MS,
-      isolationLevel: 'ReadCommitted',
-    });
-  } catch (error) {
+  const how = { timeout: wanted.waitMs + QUESTION_MS, isolationLevel: 'ReadCommitted' } as const;
+  const fenced = db.$transaction((tx: RawQueries) => fenceIn(tx, wanted), how);
+  return await fenced.catch((error) => {
     if (isLockTimeout(error)) return { kind: 'locked' };
     throw error;
-  }
+  });
 }
 
 async function fenceIn(tx: RawQueries, wanted: Fence): Promise<Fenced> {
