@@ -4,7 +4,6 @@ import { lengthPrefixed } from '../core/length-prefix.ts';
 import { type Duration, toMs } from '../core/options.ts';
 import { assertStorableName, type KeyId, principalOf } from '../core/scope.ts';
 import { readSecrets, secretsIn } from '../core/secrets.ts';
-import type { Step } from '../store/leases.ts';
 import type {
   AnnouncedEvent,
   AuditFilter,
@@ -159,7 +158,8 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
         store.events(id),
         store.announced(row, Uint8Array.from(intent)),
       ]);
-      return detailOf(row, { isListed: isListed(row.operation), revision, thing, steps, events, outboxEvents });
+      const phases = steps.map(phaseView);
+      return { ...shown(row), isListed: isListed(row.operation), revision, thing, phases, events, outboxEvents };
     },
   };
   return tenant === undefined ? admin : ofOneTenant(tenant, admin);
@@ -215,19 +215,15 @@ function ofOneTenant(tenant: string, all: Admin): Admin {
   };
 }
 
-type About = Pick<KeyDetail, 'isListed' | 'revision' | 'thing' | 'events' | 'outboxEvents'> & { steps: Step[] };
-
-function detailOf({ result, fingerprint, ...row }: KeyRow, about: About): KeyDetail {
-  const { steps, ...more } = about;
+/** Takes out of a key's row what was sent and answered. */
+function shown({ result, fingerprint, ...row }: KeyRow) {
   const isAnswered = row.state === 'succeeded' || row.state === 'failed';
   return {
     ...row,
-    ...more,
     fingerprintPrefix: fingerprint ? Buffer.from(fingerprint.hash).toString('hex', 0, 6) : null,
     answer: isAnswered ? redactAnswer(result) : null,
     isForgotten: isAnswered && result === null,
     traceId: linksTo(row.traceParent)[0]?.context.traceId ?? null,
-    phases: steps.map(phaseView),
   };
 }
 

@@ -96,7 +96,9 @@ function fixFor(error: unknown, from: string): string {
   return `Start PostgreSQL, or mend the host and port in ${from}.`;
 }
 
-/** Tells by its name whether an error says that the database could not be asked: the app may load another copy of the kit. */
-export function isStoreUnavailable(error: unknown): boolean {
-  return (error as Error).name === 'StoreUnavailableError';
+/** A fault of the database in a sentence, told by its name: the app may load another copy of the kit. Other errors as they are. */
+export function explainFault(error: unknown, fix: string): unknown {
+  const { name, cause } = error as { name?: string; cause?: unknown };
+  if (name !== 'DriverAdapterError' && name !== 'StoreUnavailableError') return error;
+  return new CliError(`The database could not do it: ${errorLine(cause ?? error)}.`, fix);
 }

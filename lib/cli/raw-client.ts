@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { errorLine, printable } from '../core/printable.ts';
+import { printable } from '../core/printable.ts';
 import { type PrismaClientLike, queriesBy, transactBy } from '../store/prisma/client.ts';
 import { driverError } from '../store/prisma/errors.ts';
 import type { Rows, Statement } from '../store/prisma/statement.ts';
@@ -8,8 +8,7 @@ import { parserOf, toWire } from '../store/prisma/wire/encoding.ts';
 import { databaseUrl, loadEnv } from './app/env.ts';
 import { folderTree } from './app/file-tree.ts';
 import { tablesOf } from './app/next-app.ts';
-import { CliError } from './command.ts';
-import { isStoreUnavailable, withDatabase } from './database.ts';
+import { explainFault, withDatabase } from './database.ts';
 
 /** The result of a command. Not done: nothing was changed, for the reason in its words. */
 export interface CommandResult {
@@ -49,10 +48,7 @@ export async function runOnDatabase(work: (database: AppDatabase) => Promise<Com
     (isDone ? console.log : console.error)(words);
     return isDone ? 0 : 1;
   } catch (error) {
-    if (error instanceof CliError) throw error;
-    const { name, cause } = error as { name?: string; cause?: unknown };
-    if (name !== 'DriverAdapterError' && !isStoreUnavailable(error)) throw error;
-    throw new CliError(`The database could not do it: ${errorLine(cause ?? error)}.`, 'Look at it: npx oncekit doctor');
+    throw explainFault(error, 'Look at it: npx oncekit doctor');
   }
 }
 

@@ -108,10 +108,6 @@ export function typeOf(shape: JsonSchema | undefined): string | undefined {
   return types.length === 1 ? types[0] : undefined;
 }
 
-function isNullable(shape: JsonSchema | undefined): boolean {
-  return Array.isArray(shape?.type) && shape.type.includes('null');
-}
-
 /** True where an empty text may be a value of its own, as far as the shape tells. */
 export function allowsEmptyText(shape: JsonSchema | undefined): boolean {
   if (!shape) return true;
@@ -124,7 +120,8 @@ export function allowsEmptyText(shape: JsonSchema | undefined): boolean {
 export function coerce(value: FormDataEntryValue, shape: JsonSchema | undefined): unknown {
   if (isUnchosenFile(value)) return shape ? undefined : value;
   if (typeof value !== 'string') return value;
-  if (value === '' && isNullable(shape) && !allowsEmptyText(shape)) return null;
+  const isNullable = Array.isArray(shape?.type) && shape.type.includes('null');
+  if (value === '' && isNullable && !allowsEmptyText(shape)) return null;
   const read = READERS[typeOf(shape) ?? ''];
   return read?.(value.trim()) ?? value;
 }

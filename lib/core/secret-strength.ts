@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { ELSEWHERE, isProduction } from './environment.ts';
-import { ConfigurationError } from './errors.ts';
+import { assertSetUp } from './errors.ts';
 
 const LEAST = 16;
 const LEAST_DIFFERENT = 5;
@@ -51,8 +51,7 @@ export function secretProblems(
  */
 export function assertStrong(option: string, secret: string): void {
   const weakness = mayRefuse() && weaknessOf(secret);
-  if (!weakness) return;
-  throw new ConfigurationError(`${option} can be guessed: it ${weakness}. ${MAKE}`, {
+  assertSetUp(!weakness, `${option} can be guessed: it ${weakness}. ${MAKE}`, {
     existing: `${secret.length} characters`,
     expected: `at least ${LEAST} characters, by chance`,
   });
@@ -77,8 +76,8 @@ export function assertOnePurpose(option: string, secret: string): void {
  */
 export function assertNoOtherPurpose(option: string, secret: string): void {
   const other = mayRefuse() ? optionsBySecret().get(digestOf(secret)) : undefined;
-  if (other === undefined || other === option) return;
-  throw new ConfigurationError(
+  assertSetUp(
+    other === undefined || other === option,
     `${option} is the secret of ${other} as well: whoever learns it by one way gets in by the other. ${MAKE}`,
     { expected: 'one secret for one purpose' },
   );

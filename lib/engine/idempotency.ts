@@ -121,16 +121,14 @@ const STUCK_AFTER_MS = 60_000;
 export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?: LostKeys<Tx>): Idempotency<Tx> {
   const config = readConfig(options);
   const engine = new Engine(store, config);
-  const countOpen = () => store.countOpen(STUCK_AFTER_MS);
   return {
     completeDue: (how) => completeDue(engine, how),
     completeKey: (id) => completeKey(engine, id),
     recordEvidence: (tx, id, said, actor) => store.recordEvidence(tx, id, said, actor),
-    gauge: (operations = []) =>
-      gaugeKeys(
-        countOpen,
-        operations.map(({ name }) => name),
-      ),
+    gauge: (operations = []) => {
+      const names = operations.map(({ name }) => name);
+      return gaugeKeys(() => store.countOpen(STUCK_AFTER_MS), names);
+    },
     reap: (how = {}) =>
       everyOne(
         () => untilNoneIsLeft((limit) => store.reapKeys(limit), how),

@@ -66,35 +66,33 @@ export async function checkTriggers(
 ): Promise<Finding[]> {
   const { conditions, findings } = await readConditions(sql, kit, found);
   const sound: FoundTrigger[] = [];
-  for (const wanted of kit.triggers) {
+  const faults = kit.triggers.flatMap((wanted) => {
     const called = found.tables.get(wanted.table)?.called;
-    if (called === undefined) continue;
+    if (called === undefined) return [];
     const isAsMade = (each: FoundTrigger) =>
       !each.hasColumns &&
       each.arguments === argumentsOf(wanted, rename) &&
       each.condition === (wanted.hasCondition ? (conditions.get(wanted) ?? each.condition) : '');
     const alike = triggersFor(wanted, found);
     const trigger = alike.find((each) => each.isEnabled && isAsMade(each)) ?? alike[0];
+    const made = statementFor(wanted.sql, rename);
     if (!trigger) {
-      const mend = found.functions.has(wanted.calls) ? statementFor(wanted.sql, rename) : RUN_SQL;
-      findings.push(check.problem(`${called} has lost the trigger ${wanted.name}.`, mend));
-    } else if (!isAsMade(trigger)) {
-      findings.push(
-        check.problem(
-          `The trigger ${trigger.name} of ${called} is not the kit's: its columns, condition or arguments are others.`,
-          `DROP TRIGGER ${trigger.name} ON ${called}; ${statementFor(wanted.sql, rename)}`,
-        ),
-      );
-    } else if (!trigger.isEnabled) {
-      findings.push(
-        check.problem(
-          `The trigger ${trigger.name} of ${called} is switched off, and holds nothing.`,
-          `ALTER TABLE ${called} ENABLE TRIGGER ${trigger.name}`,
-        ),
-      );
-    } else sound.push(trigger);
-  }
-  return [...findings, ...checkFunctions(kit, { ...found, triggers: sound }, rename)];
+      const mend = found.functions.has(wanted.calls) ? made : RUN_SQL;
+      return check.problem(`${called} has lost the trigger ${wanted.name}.`, mend);
+    }
+    const which = `The trigger ${trigger.name} of ${called}`;
+    if (!isAsMade(trigger)) {
+      const says = `${which} is not the kit's: its columns, condition or arguments are others.`;
+      return check.problem(says, `DROP TRIGGER ${trigger.name} ON ${called}; ${made}`);
+    }
+    if (!trigger.isEnabled) {
+      const mend = `ALTER TABLE ${called} ENABLE TRIGGER ${trigger.name}`;
+      return check.problem(`${which} is switched off, and holds nothing.`, mend);
+    }
+    sound.push(trigger);
+    return [];
+  });
+  return [...findings, ...faults, ...checkFunctions(kit, { ...found, triggers: sound }, rename)];
 }
 
 /**

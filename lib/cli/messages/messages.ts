@@ -54,10 +54,8 @@ const ACTS = {
     if (states.outbox.length > 0) {
       const pages = await Promise.all(states.outbox.map((state) => outbox.list({ state, ...page })));
       const { stops } = await outbox.overview();
-      lines.push(listed('Outbox', pages, sentCells));
-      lines.push(
-        ...stops.map((stop) => printable(`${stop.destination} is stopped, and its events wait: ${stop.reason}`)),
-      );
+      const stopped = stops.map((stop) => `${stop.destination} is stopped, and its events wait: ${stop.reason}`);
+      lines.push(listed('Outbox', pages, sentCells), ...stopped.map(printable));
     }
     if (states.inbox.length > 0) {
       const pages = await Promise.all(states.inbox.map((state) => inbox.list({ state, ...page })));

@@ -3,12 +3,12 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { tryOr } from '../../core/errors.ts';
 import { type Duration, toMs } from '../../core/options.ts';
-import { errorLine, printable } from '../../core/printable.ts';
+import { printable } from '../../core/printable.ts';
 import { loadEnv } from '../app/env.ts';
 import { folderTree } from '../app/file-tree.ts';
 import { APP_HELP, APP_OPTIONS, loadApp } from '../app/loader.ts';
 import { CliError, type Command, confirm, flag, readArgs, readName, text, UsageError } from '../command.ts';
-import { isStoreUnavailable } from '../database.ts';
+import { explainFault } from '../database.ts';
 import { counted } from '../table.ts';
 import { type ConsumerEvent, findOrphans, inboxAddress } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
@@ -79,11 +79,8 @@ async function run(args: string[]): Promise<number> {
     if (json) console.log(JSON.stringify(figures(keys, rest), null, 2));
     return conclude(keys, rest, json);
   } catch (error) {
-    if (!isStoreUnavailable(error)) throw error;
-    throw new CliError(
-      `The database could not do it: ${errorLine((error as Error).cause ?? error)}.`,
-      'Look at it (npx oncekit doctor), then run this again: what was entered stays, and is then known.',
-    );
+    const fix = 'Look at it (npx oncekit doctor), then run this again: what was entered stays, and is then known.';
+    throw explainFault(error, fix);
   }
 }
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../core/errors.ts';
+import { assertSetUp } from '../../core/errors.ts';
 import type { Indeterminate } from '../../core/foreign.ts';
 import type { Upcasts } from '../../core/older-data.ts';
 import { assertKnownOptions } from '../../core/options.ts';
@@ -178,9 +178,8 @@ export function assertForeignCall<A, R>(name: string, call: ForeignCall<A, R>, r
   assertKnownOptions(`The foreign call ${name}`, call, OPTIONS);
   const { providerKeyTtlMs = 0, upcasts } = call;
   const assert = (option: keyof ForeignCall<A, R>, isGood: boolean, expected: string) => {
-    if (isGood) return;
     const existing = typeof call[option] === 'function' ? 'a function' : call[option];
-    throw new ConfigurationError(`\`${option}\` of the foreign call ${name} cannot be used.`, { existing, expected });
+    assertSetUp(isGood, `\`${option}\` of the foreign call ${name} cannot be used.`, { existing, expected });
   };
   for (const option of Object.keys(OPTIONS) as (keyof typeof OPTIONS)[]) {
     const [isGood, expected] = OPTIONS[option];
