@@ -1,7 +1,7 @@
 -- By hand: prisma/kit/0003_messaging.sql, which users get.
 --
--- Deliveries are read twice, to build an index of what is under way and one that is empty, and locked until that is done:
--- docs/upgrading.md.
+-- Deliveries are read twice, to build an index of what is under way and one that is empty, and received events once. They are locked
+-- until that is done: docs/upgrading.md.
 
 -- Null: no relay has looked at it yet. True: it was the first open one of its aggregate when one did. False: it is put aside, as
 -- another open one stands before it.
@@ -13,6 +13,9 @@ CREATE INDEX IF NOT EXISTS "outbox_deliveries_new_idx" ON "outbox_deliveries"("d
     WHERE "state" = 'pending' AND "is_head" IS NULL;
 CREATE INDEX IF NOT EXISTS "outbox_deliveries_due_idx" ON "outbox_deliveries"("destination", "next_attempt_at")
     WHERE "state" = 'pending' AND "is_head";
+-- Received events that are run again, each source's for itself: a look passes over no other's. Older kits use the index by time alone.
+CREATE INDEX IF NOT EXISTS "inbox_events_due_idx" ON "inbox_events"("source", "next_attempt_at")
+    WHERE "next_attempt_at" IS NOT NULL;
 
 -- Whoever settles, moves or deletes a delivery, by whatever statement, takes up what was put aside behind it. A relay puts a row aside
 -- while it holds a lock on an open one before it. So who settles that one comes after the mark and finds it: each statement in
