@@ -42,6 +42,9 @@ test.beforeAll(async ({ world: { db, ...world } }) => {
   await outbox.relayDue();
   const inbox = createInbox({ prisma: db, attempts: 1, onReport: () => {} });
   const payload = { iban: SECRET };
+  const handle = () => Promise.reject(new Error(SECRET));
+  const keeping = createInbox({ prisma: db, attempts: 1, sources: { bank: { handle } }, onReport: () => {} });
+  await keeping.receiveOnce({ source: 'bank', eventId: 'kept', payload });
   await inbox.receiveOnce({ source: 'bank', eventId: 'dead', payload }, () => Promise.reject(new Error(SECRET)));
   await inbox.receiveOnce({ source: 'bank', eventId: 'done', payload }, async () => ({ booked: SECRET }));
 });
@@ -109,6 +112,9 @@ test.describe('without JavaScript', () => {
     await press(received, 'Requeue');
     await press(late, 'Requeue');
     await expect(late.getByRole('main').getByRole('alert')).toContainText('changed since you looked at it');
+    await page.goto(receivedAt('kept'));
+    await press(page, 'Requeue');
+    await expect(page.getByRole('main').getByRole('alert')).toContainText('Nobody runs events of this source again');
     expect(await stateOf(db, first.bob)).toBe('pending');
     expect(await recordsOf(db, 'erp')).toEqual(['requeued admin']);
     expect(await recordsOf(db, 'bank')).toEqual(['requeued admin']);
@@ -209,7 +215,7 @@ test('25 to a page, and the rest behind it', { tag: '@all' }, async ({ page }) =
 
 test('X3 no page holds what was sent, received or answered, and axe finds nothing in them', async ({ page }) => {
   await enter(page, app);
-  const pages = [LIST, `${LIST}?box=inbox`, sentAt(first.erp), receivedAt('dead'), receivedAt('done')];
+  const pages = [LIST, `${LIST}?box=inbox`, sentAt(first.erp), receivedAt('kept'), receivedAt('done')];
   for (const [n, path] of pages.entries()) {
     // Both the page as it is loaded, and the stream with which one page becomes another.
     for (const headers of [undefined, { RSC: '1' }]) {

@@ -65,7 +65,11 @@ export async function Received({ notice, actKey, ...event }: Shown & { source: s
         <MessageShape
           title="Payload"
           shape={detail.payload}
-          none={isProcessed ? 'It was erased when the event was processed.' : 'It is no JSON, or too large to be kept.'}
+          none={
+            isProcessed
+              ? 'It was erased when the event was processed.'
+              : 'It is not kept: its source has no handle, or it is no JSON, or too large.'
+          }
         />
         {isProcessed ? <MessageShape title="Result" shape={detail.result} none="There is none." /> : null}
         <MessageRecords records={detail.records} />
