@@ -54,6 +54,12 @@ describe('M2 a look passes over nothing that it cannot take', () => {
     expect(many).toBeLessThanOrEqual(few * 1.5);
   });
 
+  test('a pass that may take nothing ends', async () => {
+    const outbox = outboxOn(client, [destination().route]);
+    await announce(client, outbox, 'a');
+    expect(await outbox.relayDue({ limit: 0 })).toEqual({ delivered: 0, failed: 0, dead: 0, unfinished: 0 });
+  });
+
   test('more than a look passes over keep no other from its turn', async () => {
     const sink = destination();
     const outbox = outboxOn(client, [sink.route]);

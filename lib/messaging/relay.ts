@@ -87,7 +87,7 @@ export async function relayTo(context: RelayContext, route: Route, options: Rela
   // them to what is new, so that retries do not keep that waiting.
   let round = { after: '', found: false };
   let isForNew = false;
-  while (!isOver(pass) && problems.length === 0) {
+  while (limit > 0 && !isOver(pass) && problems.length === 0) {
     const free = limit - sending.size;
     const look = { limit: free, ofDue: isForNew ? 0 : free, after: round.after };
     const { heads, after } = await pass.store.takeHeads(route.name, pass.leaseMs, look);
