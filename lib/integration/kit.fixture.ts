@@ -40,6 +40,10 @@ export async function effect(tx: Pick<Tx, 'auditRecord'>, key: string): Promise<
 export const effects = (client: Client, key: string) => client.auditRecord.count({ where: { action: key } });
 export const rowsOf = (client: Client, key: string) => client.idempotencyKey.findMany({ where: { key } });
 
+/** Fails as PostgreSQL does where two transactions get in each other's way. */
+export const conflict = (tx: Tx) =>
+  tx.$executeRawUnsafe(`DO $$ BEGIN RAISE EXCEPTION 'in the way' USING ERRCODE = 'serialization_failure'; END $$`);
+
 /** Writes what the triggers refuse, as only a superuser may: a row that no way of the kit's leads to. */
 export async function pastTriggers(client: Client, sql: string, ...values: unknown[]): Promise<void> {
   await client.$transaction([

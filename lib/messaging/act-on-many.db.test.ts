@@ -8,7 +8,7 @@ import { statementsOfRoom } from '../store/prisma/statements.fixture.ts';
 import { createInbox } from './index.ts';
 import { outboxOn } from './messaging.fixture.ts';
 
-/** What a person does to many deliveries at once: in batches, each of which is done. */
+/** Acts of a person on many deliveries at once: in batches, each of which is done. */
 
 const MANY = 5000;
 /** The event at which a batch breaks off, in the third thousand. */

@@ -54,7 +54,7 @@ export async function marks(client: Client): Promise<string[]> {
   return rows.map(({ aggregate, sequence, state, isHead }) => `${aggregate}${sequence} ${state} ${isHead}`);
 }
 
-/** What was put aside and stands behind nothing: no relay would ever take it. Must be empty wherever no transaction is open. */
+/** Deliveries that were put aside and stand behind nothing: no relay would ever take them. None wherever no transaction is open. */
 export async function stranded(client: Client): Promise<unknown[]> {
   return await client.$queryRaw`
     SELECT aggregate, sequence FROM outbox_deliveries d

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { ConfigurationError } from '../index.ts';
-import { effect, effects, freshKey, type Tx } from '../integration/kit.fixture.ts';
+import { conflict, effect, effects, freshKey, type Tx } from '../integration/kit.fixture.ts';
 import { inboxOn, pausesEnd } from './messaging.fixture.ts';
 import type { ReceivedEvent } from './reception.ts';
 
@@ -22,9 +22,6 @@ const payment = (eventId: string) => ({ source: 'stripe', eventId, payload: { am
 const rowOf = (eventId: string) =>
   client.inboxEvent.findUnique({ where: { source_eventId: { source: 'stripe', eventId } } });
 const fails = () => Promise.reject(new Error('told to fail'));
-/** What PostgreSQL says where two transactions get in each other's way. */
-const conflict = (tx: Tx) =>
-  tx.$executeRawUnsafe(`DO $$ BEGIN RAISE EXCEPTION 'in the way' USING ERRCODE = 'serialization_failure'; END $$`);
 
 describe('M3 what was received is what is compared, kept and tried', () => {
   test('an effect that is given at the call, and changes what it was called with', async () => {

@@ -214,7 +214,7 @@ async function answerKnown<Tx, R>(
   { receipt, taken }: Pick<Reception, 'receipt' | 'taken'>,
   row: KnownRow,
 ): Promise<Received<R>> {
-  // What was taken has the payload that counts, also where a deploy compares another part of it.
+  // An event that was taken has the payload that counts, also where a deploy compares another part of it.
   const differs = taken === undefined && !isSamePayload(row, receipt);
   if (differs) {
     await store.recordMismatch(receipt);

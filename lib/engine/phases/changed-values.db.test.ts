@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { notExecuted } from '../../index.ts';
-import { anything, freshKey, kit, type Tx } from '../../integration/kit.fixture.ts';
+import { anything, conflict, freshKey, kit, type Tx } from '../../integration/kit.fixture.ts';
 import { database, expire, shop, usePhases } from './shop.fixture.ts';
 
 usePhases();
@@ -44,10 +44,6 @@ test('a later run has the input and the results of steps as they were stored, wh
   await idempotency.completeDue({ limit: 100 });
   expect(seen).toEqual(Array(2).fill([{ amount: 5000 }, { cents: 5000 }, { lines: [5000] }]));
 });
-
-/** What PostgreSQL says where two transactions get in each other's way. */
-const conflict = (tx: Tx) =>
-  tx.$executeRawUnsafe(`DO $$ BEGIN RAISE EXCEPTION 'in the way' USING ERRCODE = 'serialization_failure'; END $$`);
 
 test('each try of a phase that conflicts has input, context, captured values and results as they were when it began', async () => {
   const seen: unknown[] = [];
