@@ -148,7 +148,7 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
     listKeys: (filter) => store.list({ stuckAfterMs, ...filter }),
     findKey: async (id) => {
       // First: what is shown may be newer than what a verdict is compared with, never older.
-      const revision = await store.revision(id);
+      const seen = await store.asSeen(id);
       const row = await store.find(id);
       if (!row) return null;
       const intent = lengthPrefixed(namespace, row.tenant, row.principal, row.operation, row.key);
@@ -159,7 +159,7 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
         store.announced(row, Uint8Array.from(intent)),
       ]);
       const phases = steps.map(phaseView);
-      return { ...shown(row), isListed: isListed(row.operation), revision, thing, phases, events, outboxEvents };
+      return { ...shown(row), isListed: isListed(row.operation), ...seen, thing, phases, events, outboxEvents };
     },
   };
   return tenant === undefined ? admin : ofOneTenant(tenant, admin);

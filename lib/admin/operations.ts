@@ -34,7 +34,7 @@ export interface Operations {
    * `succeeded`: with the provider's reference; the remaining steps run. `failed`: it did not happen and shall not; the
    * key ends in a refusal, through `onRefused`. `retry`: it is asked about or, where nobody can be asked, sent again.
    */
-  resolve(id: SeenCall, verdict: Verdict, actor: string): Promise<Operated>;
+  resolve(id: SeenCall, verdict: Verdict, actor: string): Promise<Operated | 'refused'>;
   /**
    * Makes an unfinished key due at once, with its attempts counted anew, also one that was given up on. Never takes a
    * key from its executor: while a lease is live it has `changed`. Decides nothing, so a second click at most has it
@@ -123,15 +123,21 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
     if (operated === 'recorded') tell({ type, actor, ...idOf(id) });
     return operated;
   };
-  const completing = async (isRecorded: boolean, type: string, id: KeyId, actor: string): Promise<Operated> => {
-    const operated = logged(isRecorded ? 'recorded' : 'changed', type, id, actor);
-    if (isRecorded && complete) await afterCommit(() => inPatience(complete, id));
+  const completing = async <Result extends ActResult>(
+    result: Result,
+    type: string,
+    id: KeyId,
+    actor: string,
+  ): Promise<Result> => {
+    const operated = logged(result, type, id, actor);
+    if (operated === 'recorded' && complete) await afterCommit(() => inPatience(complete, id));
     return operated;
   };
   return {
     resolve: async (id, verdict, actor) =>
       completing(await store.recordVerdict(id, verdict, actor), 'verdict', id, actor),
-    retryNow: async (id, actor) => completing(await store.retryNow(id, actor), 'retry', id, actor),
+    retryNow: async (id, actor) =>
+      completing((await store.retryNow(id, actor)) ? 'recorded' : 'changed', 'retry', id, actor),
     release: async (id, actor) => logged(await store.release(id, actor), 'released', id, actor),
     fence: async (id, actor) => {
       const wanted = fenceOf(id, actor, options);

@@ -4,6 +4,7 @@ import type { KeyState } from '../core/key-state.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
+import type { Evidence, Heard } from '../store/leases.ts';
 import type { LostKeys } from '../store/lost-keys.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/metrics.ts';
@@ -35,19 +36,21 @@ export interface Idempotency<Tx> {
   /** Drives one key on, if it is to be had now; what a person's "retry now" calls. Throws as `completeDue` does. */
   completeKey(id: KeyId): Promise<KeyState | undefined>;
   /**
-   * Records, in your transaction, what was heard from elsewhere about a key that is not settled: a webhook of the
-   * provider, an answer that came late. It decides nothing and settles nothing. It makes the key due, so that the
-   * completer looks at once, also where it had given up. A person's "it failed" or "send it again" that was said before is
-   * void: the provider is asked, or the person once more. An executor at work is not disturbed, unless it acts upon such a
-   * word. Said twice, it is recorded once.
+   * Records, in your transaction, what was heard from elsewhere about a key: a webhook of the provider, an answer that came
+   * late. It settles nothing. It makes a key that is not settled due, so that the completer looks at once, also where it had
+   * given up. A person's "it failed" or "send it again" that was said before is void. An executor at work is not disturbed, unless
+   * it acts upon such a word. Said twice, it is recorded once.
+   *
+   * Words are looked into, by asking the provider or the person once more, for they may be old. A proof is that the call of a
+   * step has succeeded, said by the provider, which you have held against what the call was sent with: its derived key or an id
+   * that it alone has, amount and currency. The next run makes the step's result of its reference, by `fromReference` or `lookup`,
+   * and nothing is sent while it stands. Where neither makes one it is set aside: the key stays `unknown` and is a person's.
    *
    * Call it before you lock anything that the operation's phases lock: they hold their key's row first.
    *
-   * @param said a line for whoever looks at the key, such as an event's type and the provider's id; no secrets
    * @param actor who was heard, such as `stripe`
-   * @returns false, with nothing written, where the key is settled or there is none
    */
-  recordEvidence(tx: Tx, id: KeyId, said: string, actor: string): Promise<boolean>;
+  recordEvidence(tx: Tx, id: KeyId, said: Evidence, actor: string): Promise<Heard>;
   /**
    * The reaper, once: deletes settled rows past their retention, in batches of `batch` (default 1000), until none is
    * left or `signal` says to stop. Never a row in progress or unknown. Returns how many. Records of what people did go
@@ -108,6 +111,9 @@ export interface Idempotency<Tx> {
   dropRecent(of: Remembered): void;
 }
 
+const CONTRADICTED =
+  'the provider says that a call was done, and its key has ended otherwise or under another reference';
+
 const ANSWER_OPTIONS: OptionNames<AnswerOptions<never>> = { redirectTo: true };
 
 /** When an unfinished key counts as stuck that no lease speaks for, in milliseconds. As in the admin view. */
@@ -124,7 +130,12 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
   return {
     completeDue: (how) => completeDue(engine, how),
     completeKey: (id) => completeKey(engine, id),
-    recordEvidence: (tx, id, said, actor) => store.recordEvidence(tx, id, said, actor),
+    recordEvidence: async (tx, id, said, actor) => {
+      const heard = await store.recordEvidence(tx, id, said, actor);
+      const { operation, key } = id;
+      if (heard === 'contradicts') config.log?.({ level: 'error', msg: CONTRADICTED, operation, key });
+      return heard;
+    },
     gauge: (operations = []) => {
       const names = operations.map(({ name }) => name);
       return gaugeKeys(() => store.countOpen(STUCK_AFTER_MS), names);

@@ -176,6 +176,8 @@ export interface KeyEvent {
     | 'call_failed'
     | 'late_answer'
     | 'evidence'
+    | 'contradicted'
+    | 'set_aside'
     | 'verdict'
     | 'retry'
     | 'released'

@@ -92,8 +92,8 @@ test.each([
 
     const store = prismaStore(shop.client);
     const id = { ...shop.ada, operation, key };
-    const seen = { ...id, revision: await store.revision(id) };
-    expect(await store.recordVerdict(seen, { kind: 'retry' }, 'eve')).toBe(true);
+    const seen = { ...id, ...(await store.asSeen(id)) };
+    expect(await store.recordVerdict(seen, { kind: 'retry' }, 'eve')).toBe('recorded');
     expect(await shop.idempotency.completeDue()).toMatchObject({ settled: 1 });
     expect(await sends(`POST ${path}`)).toBe(1);
     const outcome = await act();

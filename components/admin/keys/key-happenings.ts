@@ -21,6 +21,8 @@ const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
   call_failed: ['A call failed, or could not be asked about', 'warn'],
   late_answer: ['An answer came when nobody waited for it any more', 'warn'],
   evidence: ['Something was heard from elsewhere', 'info'],
+  contradicted: ['What was heard contradicts what this key has ended in', 'bad'],
+  set_aside: ['The provider did not confirm what was heard', 'warn'],
   verdict: ['A person said what happened', 'info'],
   retry: ['Taken up again at a person’s request', 'info'],
   released: ['Taken from its executor', 'info'],

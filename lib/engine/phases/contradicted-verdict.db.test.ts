@@ -27,7 +27,10 @@ const BLIND: Partial<Call> = { indeterminate: 'unknown', providerKeyTtlMs: 0, ma
 const idOf = (key: string) => ({ ...ANN, operation: 'pay', key });
 const store = () => prismaStore(database.client);
 const admin = () => createAdmin({ prisma: database.client });
-const say = async (key: string, kind: Word) => store().recordVerdict(await seenCall(key), { kind }, 'eve');
+const say = async (key: string, kind: Word) => {
+  const { heard, ...seen } = await seenCall(key);
+  return await store().recordVerdict(seen, { kind, overrules: heard ?? undefined }, 'eve');
+};
 const late = (key: string, isResult = true) => store().recordLateAnswer(idOf(key), { step: STEP, token: 1, isResult });
 const hear = (key: string, { idempotency }: Shop) =>
   database.client.$transaction((tx) => idempotency.recordEvidence(tx, idOf(key), 'paid', 'stripe'));
@@ -72,7 +75,7 @@ async function judgedMeanwhile(kind: Word) {
   await database.client.$executeRaw`
     UPDATE idempotency_keys SET lease_until = now() - interval '1 s', next_attempt_at = now() - interval '1 s', needs_attention = true
      WHERE key = ${key}`;
-  expect(await say(key, kind)).toBe(true);
+  expect(await say(key, kind)).toBe('recorded');
   const goOn = async () => {
     end.open();
     return await outcome;
@@ -88,7 +91,7 @@ describe('S4 an answer that comes between a person’s word and the run that act
     await expectOnceAndAsked(key);
     expect(await eventsOf(key)).toEqual(['verdict', 'late_answer', 'unknown']);
     // What that person finds counts, and nobody is called a second time.
-    expect(await say(key, 'failed')).toBe(true);
+    expect(await say(key, 'failed')).toBe('recorded');
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
     expect(await rowOf(key)).toMatchObject({ state: 'failed', needsAttention: false });
   });
@@ -96,7 +99,7 @@ describe('S4 an answer that comes between a person’s word and the run that act
   test.each(['failed', 'retry'] as const)('has the provider asked, where it can be: "%s"', async (kind) => {
     const { key } = await unknownKey();
     const asking = shop({}, { ...BLIND, lookup: async ({ order }) => provider.find(order) });
-    expect(await say(key, kind)).toBe(true);
+    expect(await say(key, kind)).toBe('recorded');
     await late(key);
     expect(await asking.idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
     expect(await rowOf(key)).toMatchObject({ state: 'succeeded', needsAttention: false });
@@ -105,7 +108,7 @@ describe('S4 an answer that comes between a person’s word and the run that act
 
   test('a refusal contradicts no "failed": it is acted upon, and nobody is called', async () => {
     const { key, idempotency } = await unknownKey();
-    expect(await say(key, 'failed')).toBe(true);
+    expect(await say(key, 'failed')).toBe('recorded');
     await late(key, false);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
     await late(key, false);
@@ -118,7 +121,7 @@ describe('S4 an answer that comes between a person’s word and the run that act
     await database.client
       .$executeRaw`UPDATE idempotency_phases SET not_executed = sends WHERE key = ${key} AND name = ${STEP}`;
     const verdict = { kind: 'succeeded', reference: 'ch_1' } as const;
-    expect(await store().recordVerdict(await seenCall(key), verdict, 'eve')).toBe(true);
+    expect(await store().recordVerdict(await seenCall(key), verdict, 'eve')).toBe('recorded');
     await late(key);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
     expect(await rowOf(key)).toMatchObject({ state: 'succeeded' });
@@ -131,7 +134,7 @@ describe('S4 a run that acts upon the word while it is contradicted', () => {
   test.each(Object.entries(contradict))('loses the key before it sends: %s', async (_, tell) => {
     const on = await unknownKey();
     const { key, idempotency } = on;
-    expect(await say(key, 'retry')).toBe(true);
+    expect(await say(key, 'retry')).toBe('recorded');
     const unknown = await store().takeOver(idOf(key), 600_000, false);
     if (!unknown) throw new Error('It is not due.');
     const held = await store().resolve(unknown, 600_000, { name: STEP, result: null });
@@ -178,7 +181,7 @@ test.each([
   async (message, maxTries) => {
     const { key } = await unknownKey();
     const { idempotency } = shop({}, { ...BLIND, maxTries });
-    expect(await say(key, 'retry')).toBe(true);
+    expect(await say(key, 'retry')).toBe('recorded');
     const second = answeredWith(message);
     const completing = idempotency.completeDue({ limit: 100 });
     await second.sent;
@@ -206,7 +209,7 @@ test('S4 a result that comes while a live executor is told that the call is decl
 
 test('S4 a late answer is heard though its connection breaks while it waits', async () => {
   const { key, idempotency } = await unknownKey();
-  expect(await say(key, 'failed')).toBe(true);
+  expect(await say(key, 'failed')).toBe('recorded');
   await other.query('BEGIN');
   await other.query('SELECT 1 FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
   const told = late(key);
@@ -224,8 +227,8 @@ test('S4 what a webhook says behind a person’s word voids it, and nothing is s
     provider.sends = 0;
     provider.charges.clear();
     const on = await unknownKey();
-    expect(await say(on.key, kind)).toBe(true);
-    expect(await hear(on.key, on)).toBe(true);
+    expect(await say(on.key, kind)).toBe('recorded');
+    expect(await hear(on.key, on)).toBe('recorded');
     expect(await on.idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, unknown: 1 });
     await expectOnceAndAsked(on.key);
   }
@@ -305,7 +308,7 @@ describe('S4 an answer and a verdict at the same moment, behind somebody who has
     const { key, idempotency } = await unknownKey();
     const seen = await seenCall(key);
     const judge = () => store().recordVerdict(seen, { kind: 'retry' }, 'eve');
-    expect(await inOrder(key, judge, () => late(key))).toEqual([true, undefined]);
+    expect(await inOrder(key, judge, () => late(key))).toEqual(['recorded', undefined]);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, unknown: 1 });
     await expectOnceAndAsked(key);
   });
@@ -314,7 +317,7 @@ describe('S4 an answer and a verdict at the same moment, behind somebody who has
     const { key, idempotency } = await unknownKey();
     const seen = await seenCall(key);
     const judge = () => store().recordVerdict(seen, { kind: 'retry' }, 'eve');
-    expect(await inOrder(key, () => late(key), judge)).toEqual([undefined, false]);
+    expect(await inOrder(key, () => late(key), judge)).toEqual([undefined, 'changed']);
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, unknown: 1 });
     await expectOnceAndAsked(key);
   });

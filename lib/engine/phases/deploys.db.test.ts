@@ -73,7 +73,9 @@ test('options that have no meaning keep nobody from asking, nor a person from ju
   const key = freshKey();
   provider.faults = ['after'];
   await shop({}, { indeterminate: 'unknown', providerKeyTtlMs: 0 }).checkout.execute({ key, payload: {} });
-  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'failed' }, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'failed' }, 'ann')).toBe(
+    'recorded',
+  );
   expect(await shop({}, { maxTries: 0 }).idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
 });
 
@@ -219,7 +221,7 @@ describe('a deploy that renames an argument', () => {
   test('S4 acts upon "it went through" without the arguments', async () => {
     const key = await begun('after', { indeterminate: 'unknown', providerKeyTtlMs: 0 });
     const verdict = { kind: 'succeeded', reference: 'ch_1' } as const;
-    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe(true);
+    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe('recorded');
     const { idempotency } = shop({}, renamed(key, { fromReference: async (id) => ({ id }) }));
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
     expect(provider.sends).toBe(1);

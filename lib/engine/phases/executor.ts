@@ -160,7 +160,8 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Fl
     }
     await running.transaction.repeatClaim();
     if (error instanceof UntrustedDataError) await leaveToPerson(running, error.message);
-    else if (!(error instanceof LeaseLostError)) await suspendRun(running, error);
+    // Also where the lease seems lost: it may have been a refusal that something heard meanwhile has kept from being written.
+    else await suspendRun(running, error);
   } catch {
     // The lease ends by itself.
   }

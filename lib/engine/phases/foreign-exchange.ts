@@ -91,20 +91,24 @@ export class ForeignExchange<Tx, A, R> {
     return await breakers.run(call.dependency, lookUp, (reply) => this.#healthBy(reply)).catch(failed);
   }
 
-  /** The result that a person's reference stands for; undefined where only a look-up can make one. Throws where nothing can. */
-  async readReference(stored: Step): Promise<{ result: R } | undefined> {
+  /**
+   * The result that a reference stands for, a person's or the provider's own; undefined where only a look-up can make one, and where
+   * the provider's own has made none. Throws where nothing can make one of a person's.
+   */
+  async readReference(stored: Step & { reference: string }): Promise<{ result: R } | undefined> {
     const { name, call } = this.step;
     const { fromReference, lookup } = call;
-    if (!fromReference && !lookup) {
+    const isByPerson = stored.verdict === 'succeeded';
+    if (!fromReference && !lookup && isByPerson) {
       const what = 'a person says that it went through, and the call has neither `fromReference` nor `lookup`';
       throw new CodedError('internal', `${name}: ${what}. Give it one: its key is then finished by the next run.`);
     }
     if (!fromReference) return undefined;
-    const read = (request: ForeignRequest) => fromReference.call(call, stored.reference ?? '', request);
+    const read = (request: ForeignRequest) => fromReference.call(call, stored.reference, request);
     try {
       return { result: await this.#inTime(stored, read) };
     } catch (error) {
-      if (!lookup) throw error;
+      if (!lookup && isByPerson) throw error;
       reportError(this.running, error);
       return undefined;
     }

@@ -59,10 +59,14 @@ export async function foreign<Tx, A, R>(running: PhasesRun<Tx>, name: string, ca
 async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored: Step | undefined): Promise<R> {
   const { running, step } = exchange;
   const { maxTries = MAX_TRIES } = step.call;
-  if (stored?.verdict === 'failed')
-    return await endRefused(exchange, { ...refusalAnswer('failed'), reason: 'marked_failed' });
-  const found = stored?.verdict === 'succeeded' ? await exchange.readReference(stored) : undefined;
+  // What the provider has said, and a person's reference, before a person's word that it failed.
+  const found = isReferred(stored) ? await exchange.readReference(stored) : undefined;
   if (found) return await recordResult(running, step, found.result);
+  if (stored?.verdict === 'failed') {
+    const asked = isReferred(stored) ? await exchange.lookUp(stored) : undefined;
+    if (asked?.kind === 'result') return await recordResult(running, step, asked.result);
+    return await endRefused(exchange, { ...refusalAnswer('failed'), reason: 'marked_failed' });
+  }
   const mayBeDone = stored !== undefined && isDoubtful(stored);
   let state: CallState = {
     stored,
@@ -70,7 +74,7 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     hasSent: false,
     mayBeDone,
     tookOver: mayBeDone,
-    verdict: stored?.verdict ?? undefined,
+    verdict: stored?.verdict ?? (isReferred(stored) ? 'succeeded' : undefined),
     refusal: stored && readRefusal(stored),
     mustLookUp: false,
     answered: undefined,
@@ -104,6 +108,9 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     tries++;
   }
 }
+
+/** True where something stands that its call is known as: by a person, or by the provider, whose word is a proof. */
+const isReferred = (stored: Step | undefined): stored is Step & { reference: string } => stored?.reference != null;
 
 /** The final answer that a call has been given, where it is stored but not yet the key's. */
 function readRefusal({ state, result }: Step): RefusalAnswer | undefined {
@@ -212,8 +219,15 @@ async function endEfforts<Tx, A, R>(
     const facts = { cause: failure?.error, retryAfterMs: retryAfterOf(failure?.error) || undefined };
     return endRun(running, { error: new CodedError('unavailable', words, facts) });
   }
-  // What asking has not helped with may still be found by asking later: a request that was on its way arrives.
-  return await endUnknown(running, { step: step.name, canAsk: later !== 'give up', needsPerson: isOver, failure });
+  const isProven = isReferred(state.stored) && state.verdict === 'succeeded' && state.stored.verdict === null;
+  if (isProven) {
+    const detail = { step: step.name, reference: state.stored.reference };
+    await running.engine.store.recordEvent(running.held.id, { type: 'set_aside', actor: 'executor', detail });
+  }
+  // What asking has not helped with may still be found by asking later: a request that was on its way arrives, and a proof may
+  // still be made a result of.
+  const canAsk = later !== 'give up' || (isProven && step.call.fromReference !== undefined);
+  return await endUnknown(running, { step: step.name, canAsk, needsPerson: isOver, failure });
 }
 
 function situationOf<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, state: CallState): Situation {

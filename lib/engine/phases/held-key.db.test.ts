@@ -37,7 +37,7 @@ function shop(call: Call, options: KitOptions = {}, client = database.client) {
 
 const store = () => prismaStore(database.client);
 const idOf = (key: string) => ({ ...ANN, operation: 'pay', key });
-const seenOf = async (key: string) => ({ ...idOf(key), revision: await store().revision(idOf(key)) });
+const seenOf = async (key: string) => ({ ...idOf(key), ...(await store().asSeen(idOf(key))) });
 const tokenOf = async (key: string) => (await rowsOf(database.client, key))[0]?.fencingToken ?? 0;
 
 describe('a person says that a payment did not happen, and is to be sent again', () => {
@@ -49,7 +49,7 @@ describe('a person says that a payment did not happen, and is to be sent again',
     const key = freshKey();
     provider.faults = ['before', 'after'];
     expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-    expect(await sayRetry(key)).toBe(true);
+    expect(await sayRetry(key)).toBe('recorded');
     expect(await idempotency.completeKey(idOf(key))).toBe('unknown');
     expectCounted([provider.sends, provider.count(key)]).toEqual([2, 1]);
     expect(await store().retryNow({ ...idOf(key), fencingToken: await tokenOf(key) }, 'eve')).toBe(true);
@@ -67,7 +67,7 @@ describe('a person says that a payment did not happen, and is to be sent again',
     const key = freshKey();
     provider.faults = ['before'];
     expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-    expect(await sayRetry(key)).toBe(true);
+    expect(await sayRetry(key)).toBe('recorded');
     await idempotency.completeKey(idOf(key));
     expect([faults, provider.sends]).toEqual([[], 1]);
     expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true });

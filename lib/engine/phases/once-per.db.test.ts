@@ -204,7 +204,7 @@ describe('A6 a second key for a thing, in phases', () => {
     const { prismaStore } = await import('../../store/prisma/store.ts');
     const store = prismaStore(database.client);
     const seen = await seenCall(one);
-    expect(await store.recordVerdict(seen, { kind: 'failed' }, 'eve')).toBe(true);
+    expect(await store.recordVerdict(seen, { kind: 'failed' }, 'eve')).toBe('recorded');
     await idempotency.completeKey(seen);
     expect(await rowOf(one)).toMatchObject({ state: 'failed', thing: null });
     expect(await checkout.execute({ key: two, payload: { cart } })).toMatchObject({ ok: true, replayed: false });

@@ -156,7 +156,9 @@ test('what a person vouched for leaves no doubt behind either', async () => {
   const key = freshKey();
   provider.faults = ['before', ...always('refused')];
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(
+    'recorded',
+  );
   await time.work(idempotency, key, 60 * MINUTE);
   expect(await rowOf(key)).toMatchObject({ state: 'in_progress' });
   const { sends, notExecuted } = await chargeOf(key);
@@ -175,10 +177,10 @@ test('a person who knows what happened need not wait for the provider', async ()
   const judge = async () =>
     await store.recordVerdict(await seenCall(key), { kind: 'succeeded', reference: 'ch_1' }, 'ann');
   // Minutes are the completer's: nobody needs a person's word yet.
-  expect(await judge()).toBe(false);
+  expect(await judge()).toBe('changed');
   await time.work(idempotency, key, 60 * MINUTE);
   expect(await rowOf(key)).toMatchObject({ state: 'in_progress', needsAttention: true });
-  expect(await judge()).toBe(true);
+  expect(await judge()).toBe('recorded');
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
   await expectOnce(key);
 });

@@ -127,11 +127,18 @@ class Sale {
     const id = { ...ANN, operation: this.operation, key: this.key };
     const isUnderWay = [this.bank, this.carrier].some(({ underWay }) => underWay.length > 0);
     if (!row?.needsAttention || row.settledAt || isUnderWay) return;
-    const seen = { ...id, revision: await this.#store.revision(id) };
+    const seen = { ...id, ...(await this.#store.asSeen(id)) };
     const started = (await this.#store.steps(id)).find(({ state }) => state === 'started');
     const verdict = this.#verdictOn(started?.name === 'parcel_booked' ? this.carrier : this.bank);
-    const isTaken = await this.#store.recordVerdict(seen, verdict, 'ann');
-    this.note(`a person says ${JSON.stringify(verdict)} of ${started?.name}${isTaken ? '' : ', too late'}`);
+    const overrules = seen.heard ?? undefined;
+    const judged = await this.#store.recordVerdict(
+      seen,
+      verdict.kind === 'succeeded' ? verdict : { ...verdict, overrules },
+      'ann',
+    );
+    this.note(
+      `a person says ${JSON.stringify(verdict)} of ${started?.name}${judged === 'recorded' ? '' : ', too late'}`,
+    );
   }
 
   #verdictOn(provider: FuzzedProvider): Verdict {

@@ -72,7 +72,9 @@ test('a refusal is void once a person has it sent again, and that may have arriv
   const key = freshKey();
   provider.faults = ['declined', 'after'];
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'internal' });
-  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(
+    'recorded',
+  );
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 0, unknown: 0 });
   await expire(key);
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });

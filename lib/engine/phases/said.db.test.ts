@@ -138,7 +138,7 @@ describe('a stored refusal says whether a foreign call of it was done', () => {
   });
 
   const judge = async (key: string, kind: 'failed' | 'retry') =>
-    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind }, 'ann')).toBe(true);
+    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind }, 'ann')).toBe('recorded');
   /** A charge that was made, of which nobody knows, and that nobody can be asked about. */
   const doubtful = async (beforeRefused?: () => void) => {
     provider.honoursKeys = false;

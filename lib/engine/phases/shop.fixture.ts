@@ -58,7 +58,7 @@ export const rowOf = async (key: string) => (await rowsOf(database.client, key))
 /** The key's call as a person sees it now. */
 export async function seenCall(key: string) {
   const id = { ...ANN, operation: 'pay', key };
-  return { ...id, revision: await prismaStore(database.client).revision(id) };
+  return { ...id, ...(await prismaStore(database.client).asSeen(id)) };
 }
 /** The lease is over, and whatever pause was asked for. */
 export const expire = (key: string) =>

@@ -179,7 +179,9 @@ describe('a refusal behind a charge', () => {
     const { checkout, idempotency } = shopThat(end);
     const key = freshKey();
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'failed' }, 'eve')).toBe(true);
+    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'failed' }, 'eve')).toBe(
+      'recorded',
+    );
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
     const { why, ...left } = await leftOf(key);
     expect(left).toEqual({ state: 'failed', flagged: true, kept: ['charge_created ch_1'] });

@@ -40,12 +40,12 @@ test('a mistyped reference can be given again', async () => {
   const first = await seenCall(key);
   // Two persons at once: one verdict counts, and the other is told that the key has changed.
   const both = await Promise.all([judge(first, 'ch_x'), judge(first, 'ch_y')]);
-  expect(both.toSorted()).toEqual([false, true]);
+  expect(both.toSorted()).toEqual(['changed', 'recorded']);
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 0 });
-  expect(await judge(first, 'ch_1')).toBe(false);
-  expect(await judge(await seenCall(key), 'ch_1')).toBe(true);
+  expect(await judge(first, 'ch_1')).toBe('changed');
+  expect(await judge(await seenCall(key), 'ch_1')).toBe('recorded');
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
-  expect(await judge(await seenCall(key), 'ch_1')).toBe(false);
+  expect(await judge(await seenCall(key), 'ch_1')).toBe('changed');
   await expectOnce(key);
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true, data: { charge: 'ch_1' } });
 });
@@ -58,7 +58,9 @@ test('what a person vouched for covers one send: a look-up that lags behind it i
   provider.faults = ['before', 'after'];
   provider.says = 'absent';
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(
+    'recorded',
+  );
   // In the run that has sent it, and in the one after that.
   for (let run = 1; run <= 2; run++) {
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unknown: 1 });
@@ -84,7 +86,7 @@ describe('a person says that it went through, and the provider does not', () => 
     const charges = provider.charges.size;
     provider.says = 'absent';
     const verdict = { kind: 'succeeded', reference: 'ch_hand' } as const;
-    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe(true);
+    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe('recorded');
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unknown: 1 });
     expect(await rowOf(key)).toMatchObject({ state: 'unknown', needsAttention: true });
     expect((await stepsOf(key)).at(-1)).toMatchObject({ state: 'started', verdict: 'succeeded', reference: 'ch_hand' });
@@ -113,7 +115,9 @@ test.each([
     provider.faults = [fault];
     provider.says = 'nothing';
     expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
+    expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(
+      'recorded',
+    );
     // It is asked until there is an answer.
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ unknown: 1 });
     provider.says = undefined;
@@ -137,7 +141,7 @@ test('where the reference makes no result, the look-up may find it', async () =>
   provider.says = 'absent';
   await checkout.execute({ key, payload: {} });
   const verdict = { kind: 'succeeded', reference: 'mistyped' } as const;
-  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe('recorded');
   provider.says = undefined;
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
   expect(provider.sends).toBe(1);
@@ -150,7 +154,9 @@ test('what has done nothing since a person vouched for the sends before it is se
   const key = freshKey();
   provider.faults = ['before', 'refused'];
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
-  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(
+    'recorded',
+  );
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
   expect(provider.sends).toBe(3);
   await expectOnce(key);
@@ -164,7 +170,7 @@ test('what the code cannot make a result of is said, and finished once it can', 
   const { checkout, idempotency } = shop({ onError: (error) => void errors.push(error) }, keyless);
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
   const verdict = { kind: 'succeeded', reference: 'ch_1' } as const;
-  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe(true);
+  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'ann')).toBe('recorded');
   expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 0 });
   expect(String(errors.at(-1))).toContain('neither `fromReference` nor `lookup`');
   expect(provider.sends).toBe(1);

@@ -5,7 +5,7 @@ import { type AskOptions, askingBy, Db, type DbOptions } from './db.ts';
 import { isUnavailable } from './errors.ts';
 import { awaitReplication, execute, rerun } from './execute.ts';
 import { tryClaim } from './keys/claim-check.ts';
-import { findRevision, recordEvidence, recordLateAnswer, recordVerdict } from './keys/evidence.ts';
+import { findSeen, recordEvidence, recordLateAnswer, recordVerdict } from './keys/evidence.ts';
 import { fence, probe } from './keys/fence.ts';
 import { leaseQuestions, renew } from './keys/lease.ts';
 import { type CountCache, countOpen, listQuestions, overview } from './keys/list.ts';
@@ -45,7 +45,7 @@ function storeOn<Tx>(db: Db, progress: { reaped: Reaped; counted: CountCache }):
     ...asking({ ...leaseQuestions, ...stepQuestions, ...actQuestions, ...readQuestions, ...tallyQuestions }),
     ...asking({ probe, recordVerdict, countOpen, announced: findAnnounced, readSchema }),
     ...asking({ ...listQuestions, reapTallies, reapAudit }, BATCH),
-    ...asking({ find, findObstacle, thingOf, revision: findRevision }, REPEATABLE),
+    ...asking({ find, findObstacle, thingOf, asSeen: findSeen }, REPEATABLE),
     // Sent again where its answer is lost, so it may be counted twice.
     ...asking({ addTallies }, REPEATABLE),
     // It waits for the transaction of whoever has the key now. Given up, nobody would ever hear of it. Twice it is one event.

@@ -3,7 +3,7 @@ import type { Claim, Completion, KeyRow } from '../../rows.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { type Claimed, holdThing, TICKET } from './claim.ts';
-import { heldValues, IS_HELD, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
+import { heldValues, IS_HELD, isProven, knownProofs, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
 import { epochMs, IS_KEY, KEY_COLUMNS, keyValues, signedAt } from './read.ts';
 
 /** The token of a row that has just been inserted. */
@@ -111,8 +111,10 @@ export function writeStatement(held: HeldKey, leaseMs: number, { steps = [], sta
   }
   if (lease) sets.push(steps.length > 0 ? SET_LEASE_WITH_PROGRESS : SET_LEASE);
   if (phase !== undefined) sets.push(`recovery_point = ${$(phase)}::text`);
+  // A refusal does not end what is proven meanwhile to be done: the next run acts upon that.
+  const unless = settle?.state === 'failed' ? ` AND NOT ${isProven($(knownProofs(held)))}` : '';
   const parts = [
-    `changed AS (UPDATE idempotency_keys SET ${sets.join(', ')} WHERE ${IS_HELD}
+    `changed AS (UPDATE idempotency_keys SET ${sets.join(', ')} WHERE ${IS_HELD}${unless}
      RETURNING ${settle ? KEY_COLUMNS : '1 AS held'})`,
   ];
   if (steps.length > 0) {

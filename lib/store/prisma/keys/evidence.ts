@@ -1,25 +1,31 @@
-import type { Leases } from '../../leases.ts';
-import { countRows, type RawQueries } from '../client.ts';
+import type { Heard, Judged, Leases } from '../../leases.ts';
+import type { RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
+import { TRIES } from './lease.ts';
 import { AUDIT } from './operate.ts';
 import { IS_KEY, keyValues, NOW } from './read.ts';
 
 /** One kind of evidence, in SQL: from parameter 5 on. */
 interface Kind {
-  type: 'evidence' | 'late_answer';
-  actor: string;
-  detail: string;
-  /** Of a row of `known`: whether an event is written. */
+  /** The event that is written: its type may depend on `known`. */
+  event: { type: string; actor: string; detail: string };
+  /** Of a row of `known`: whether the event is written. */
   isNoted: string;
-  /** Of the started call: which one, and whether the evidence contradicts what would be done with it. */
+  /** Which call it is of, and whether it contradicts what would be done with that while it is begun. */
   call: string;
   contradicts: string;
-  /** Whether a person must look: of an open row that is due now, and of a settled one. */
-  flags: { due: string; settled: string };
+  /** What `known` has besides. */
+  facts?: string;
+  /** Whether a person must look: at an open row that is due now, and at any row, for what is alarming. */
+  flags: { due: string; alarm: string };
+  /** What is written of the call besides, where what it contradicts is not. */
+  sets?: { reference: string; where: string };
+  /** What the caller is told. */
+  told: string;
 }
 
 // The key's row first, as everybody takes it: an executor that is inside a transaction ends it before it is judged whether its
-// lease is live. Then the started call, as it is under that lock: a verdict that was committed while this waited is seen.
+// lease is live. Then the call, as it is under that lock: a verdict that was committed while this waited is seen.
 // The row of an open key is written in any case, in the statement of the event. So a verdict that is compared at the same
 // moment, by what is known and by the version of the row, is either before this, and contradicted, or finds more than was seen.
 //
@@ -31,66 +37,108 @@ interface Kind {
 // for the run that has sent it again since, and which of the sends was done nobody knows. "It went through" stays: it sends nothing.
 //
 // Said once: a sender that repeats itself wakes the key again, but does not fill the table.
-const hear = ({ type, actor, detail, isNoted, call, contradicts, flags }: Kind) => `
+const hear = ({ event, isNoted, call, contradicts, facts = '', flags, sets, told }: Kind) => `
 WITH found AS MATERIALIZED (
   SELECT lease_until AS lease_end, settled_at IS NULL AS is_open FROM idempotency_keys
    WHERE ${IS_KEY} FOR NO KEY UPDATE),
-begun AS MATERIALIZED (
-  SELECT name AS step, coalesce(${contradicts}, false) AS is_contradicted FROM idempotency_phases AS begun, found
-   WHERE ${IS_KEY} AND state = 'started' AND ${call} FOR NO KEY UPDATE OF begun),
+called AS MATERIALIZED (
+  SELECT name AS step, called.state = 'started' AS is_begun, verdict AS said_before, reference AS known_as,
+         called.state = 'started' AND is_open AND coalesce(${contradicts}, false) AS is_contradicted
+    FROM idempotency_phases AS called, found
+   WHERE ${IS_KEY} AND ${call} FOR NO KEY UPDATE OF called),
 known AS MATERIALIZED (
-  SELECT *, is_open AND (is_contradicted IS TRUE OR coalesce(lease_end <= clock_timestamp(), true)) AS is_due
-    FROM found LEFT JOIN begun ON true),
+  SELECT *, is_open AND (is_contradicted IS TRUE OR coalesce(lease_end <= clock_timestamp(), true)) AS is_due${facts}
+    FROM found LEFT JOIN called ON true),
+told AS MATERIALIZED (
+  SELECT *, ${event.type} AS type, EXISTS (
+    SELECT FROM idempotency_events AS event
+     WHERE ${IS_KEY} AND event.type = ${event.type} AND actor = ${event.actor} AND detail = ${event.detail}) AS is_repeated
+    FROM known),
 heard AS (
   UPDATE idempotency_keys
      SET next_attempt_at = CASE WHEN is_due THEN ${NOW} ELSE next_attempt_at END,
          lease_until = CASE WHEN is_due AND state = 'in_progress' THEN ${NOW} ELSE lease_until END,
          attempts = CASE WHEN is_due THEN 0 ELSE attempts END,
-         needs_attention = CASE WHEN is_due THEN ${flags.due} ELSE needs_attention OR NOT is_open END,
+         needs_attention = ${flags.alarm} OR CASE WHEN is_due THEN ${flags.due} ELSE needs_attention END,
          fencing_token = fencing_token + (is_due OR NOT is_open)::int
-    FROM known
-   WHERE ${IS_KEY} AND (is_open OR ${flags.settled})
-  RETURNING 1),
+    FROM told
+   WHERE ${IS_KEY} AND (is_open OR ${flags.alarm})),
 judged AS (
   UPDATE idempotency_phases
-     SET verdict = CASE verdict WHEN 'succeeded' THEN verdict END, not_executed = 0
+     SET verdict = CASE WHEN is_contradicted AND verdict <> 'succeeded' THEN NULL ELSE verdict END,
+         not_executed = CASE WHEN is_contradicted THEN 0 ELSE not_executed END${
+           sets
+             ? `,
+         reference = ${sets.reference}`
+             : ''
+         }
     FROM known
-   WHERE ${IS_KEY} AND name = step AND is_open AND is_contradicted),
+   WHERE ${IS_KEY} AND name = step AND (is_contradicted${sets ? ` OR ${sets.where}` : ''})),
 noted AS (
   INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
-  SELECT $1::text, $2::text, $3::text, $4::text, '${type}', ${actor}, ${detail} FROM known
-   WHERE ${isNoted} AND NOT EXISTS (
-     SELECT FROM idempotency_events
-      WHERE ${IS_KEY} AND type = '${type}' AND actor = ${actor} AND detail = ${detail}))
-SELECT 1 AS heard FROM heard`;
+  SELECT $1::text, $2::text, $3::text, $4::text, type, ${event.actor}, ${event.detail} FROM told
+   WHERE ${isNoted} AND NOT is_repeated)
+SELECT ${told} AS told FROM known`;
 
 const IS_JUDGED = `verdict IN ('failed', 'retry')`;
 
-const EVIDENCE = hear({
-  type: 'evidence',
-  actor: '$6::text',
-  detail: `jsonb_build_object('said', $5::text)`,
+const WORDS = hear({
+  event: { type: `'evidence'`, actor: '$6::text', detail: `jsonb_build_object('said', $5::text)` },
   isNoted: 'is_open',
-  call: 'true',
+  call: `state = 'started'`,
   contradicts: IS_JUDGED,
-  flags: { due: 'false', settled: 'false' },
+  flags: { due: 'false', alarm: 'false' },
+  told: `CASE WHEN is_open THEN 'recorded' ELSE 'none' END`,
+});
+
+// What a call is known as is the provider's word, unless a person has said that it went through, which a proof corrects. A second
+// name is another payment. So is one of a call that was unanswered when its key ended: what that said was not so.
+//
+// What is repeated wakes nobody: a person may have seen to it.
+const PROOF = hear({
+  event: {
+    type: `CASE WHEN is_alarming THEN 'contradicted' ELSE 'evidence' END`,
+    actor: '$6::text',
+    detail: `jsonb_build_object('said', $5::text, 'step', $7::text, 'reference', $8::text)`,
+  },
+  isNoted: '(is_open OR is_alarming)',
+  call: 'name = $7::text',
+  contradicts: `${IS_JUDGED} OR not_executed > 0`,
+  facts: `,
+         step IS NOT NULL AND (NOT is_open AND is_begun
+           OR coalesce(known_as <> $8::text AND NOT (is_open AND is_begun AND said_before IS NOT DISTINCT FROM 'succeeded'), false)
+         ) AS is_alarming`,
+  flags: { due: '(is_alarming AND needs_attention)', alarm: '(is_alarming AND NOT is_repeated)' },
+  sets: {
+    reference: 'CASE WHEN is_alarming AND known_as IS NOT NULL THEN known_as ELSE $8::text END',
+    where: 'known_as IS NULL OR (NOT is_alarming AND known_as <> $8::text)',
+  },
+  told: `CASE WHEN is_alarming THEN 'contradicts' WHEN NOT is_open THEN 'none'
+              WHEN is_begun THEN 'ends' ELSE 'recorded' END`,
 });
 
 // A refusal contradicts nothing: it says of one send that it did nothing. Behind a refusal that has settled the key, a result
 // is a person's: the higher token there prevents that somebody who has not seen it takes the flag off.
 const LATE_ANSWER = hear({
-  type: 'late_answer',
-  actor: `'executor'`,
-  detail: `jsonb_build_object('step', $5::text, 'token', $6::text, 'said', CASE WHEN $7::boolean THEN 'result' ELSE 'refusal' END)`,
+  event: {
+    type: `'late_answer'`,
+    actor: `'executor'`,
+    detail: `jsonb_build_object('step', $5::text, 'token', $6::text, 'said', CASE WHEN $7::boolean THEN 'result' ELSE 'refusal' END)`,
+  },
   isNoted: 'true',
-  call: 'name = $5::text',
+  call: `state = 'started' AND name = $5::text`,
   contradicts: `$7::boolean AND (${IS_JUDGED} OR not_executed > 0)`,
-  flags: { due: 'needs_attention', settled: `($7::boolean AND step IS NOT NULL)` },
+  flags: { due: 'needs_attention', alarm: '(NOT is_open AND $7::boolean AND step IS NOT NULL)' },
+  told: 'NULL',
 });
 
 /** Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
-export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, id, said, actor) =>
-  (await countRows(tx, EVIDENCE, ...keyValues(id), said, actor)) > 0;
+export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, id, said, actor) => {
+  const [statement, ...values] =
+    typeof said === 'string' ? [WORDS, said, actor] : [PROOF, said.said, actor, said.step, said.succeeded];
+  const [row] = await tx.$queryRawUnsafe<{ told: Heard }[]>(statement, ...keyValues(id), ...values);
+  return row?.told ?? 'none';
+};
 
 export const recordLateAnswer: Asked<Leases<never>, 'recordLateAnswer'> = async (db, id, answer) => {
   const { step, token, isResult } = answer;
@@ -102,11 +150,18 @@ export const recordLateAnswer: Asked<Leases<never>, 'recordLateAnswer'> = async 
 const REVISION = `jsonb_build_array(
   (SELECT jsonb_agg(jsonb_build_array(name, sends, not_executed, extract(epoch FROM last_sent_at)) ORDER BY position)
      FROM idempotency_phases WHERE ${IS_KEY} AND state = 'started'),
-  (SELECT count(*) FROM idempotency_events WHERE ${IS_KEY} AND type IN ('evidence', 'late_answer')),
+  (SELECT count(*) FROM idempotency_events WHERE ${IS_KEY} AND type IN ('evidence', 'contradicted', 'late_answer')),
   (SELECT count(*) FROM idempotency_audit WHERE ${IS_KEY} AND type = 'verdict'))::text`;
 
-const FIND_REVISION = `
-SELECT ${REVISION} AS revision FROM idempotency_keys WHERE ${IS_KEY}`;
+// What a person has to name who overrules it: the reference of a proof, or else the words that were said last. That a late answer
+// had a result is such a word.
+const HEARD = `(
+  SELECT coalesce(detail ->> 'reference', detail ->> 'said') FROM idempotency_events
+   WHERE ${IS_KEY} AND (type IN ('evidence', 'contradicted') OR (type = 'late_answer' AND detail ->> 'said' = 'result'))
+   ORDER BY detail ->> 'reference' IS NULL, id DESC LIMIT 1)`;
+
+const FIND_SEEN = `
+SELECT ${REVISION} AS revision, ${HEARD} AS heard FROM idempotency_keys WHERE ${IS_KEY}`;
 
 // Compare-and-set on what the person saw, with its record in the same statement. What is compared is read as of the statement's
 // beginning, and may change while it waits for the key's row, which whoever sends, judges or hears writes in the same
@@ -115,45 +170,44 @@ SELECT ${REVISION} AS revision FROM idempotency_keys WHERE ${IS_KEY}`;
 //
 // A key in progress takes one when it is flagged and at rest: what a person knows need not wait for the provider to be back.
 // Whoever looks again may still correct what nobody could act upon: a mistyped reference.
+//
+// A proof stays beside a verdict that overrules it: the next run tries it once more before it acts upon the word.
 const VERDICT = `
 WITH seen AS MATERIALIZED (
-  SELECT xmin AS version FROM idempotency_keys
+  SELECT xmin AS version, $6::text = 'succeeded' OR ${HEARD} IS NOT DISTINCT FROM $9::text AS is_named FROM idempotency_keys
    WHERE ${IS_KEY} AND ${REVISION} = $5
      AND EXISTS (SELECT FROM idempotency_phases WHERE ${IS_KEY} AND state = 'started')
      AND (state = 'unknown' OR (state = 'in_progress' AND needs_attention AND lease_until <= clock_timestamp()))),
 taken AS (
   UPDATE idempotency_keys SET next_attempt_at = ${NOW}, fencing_token = fencing_token + 1
-   WHERE ${IS_KEY} AND xmin = (SELECT version FROM seen)
+   WHERE ${IS_KEY} AND xmin = (SELECT version FROM seen WHERE is_named)
   RETURNING 1),
 judged AS (
-  UPDATE idempotency_phases SET verdict = $6::varchar, reference = $7::varchar
+  UPDATE idempotency_phases SET verdict = $6::varchar,
+         reference = coalesce($7::varchar, CASE WHEN verdict IS DISTINCT FROM 'succeeded' THEN reference END)
     FROM taken
    WHERE ${IS_KEY} AND state = 'started'
   RETURNING name),
 audited AS (
   ${AUDIT}
   SELECT $1::text, $2::text, $3::text, $4::text, 'verdict', $8::text,
-         jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text)) FROM judged)
+         jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text, 'overrules', $9::text)) FROM judged)
 SELECT CASE WHEN EXISTS (SELECT FROM judged) THEN 'recorded'
+            WHEN EXISTS (SELECT FROM seen WHERE NOT is_named) THEN 'refused'
             WHEN EXISTS (SELECT FROM seen) THEN 'again'
             ELSE 'changed' END AS outcome`;
 
-/** How often a verdict is compared, where others write the key's row at that moment. */
-const TRIES = 5;
-
-/** The revision that a verdict would be compared with now; empty where there is no key. */
-export const findRevision: Asked<Leases<never>, 'revision'> = async (db, id) => {
-  const rows = await db.$queryRawUnsafe<{ revision: string }[]>(FIND_REVISION, ...keyValues(id));
-  return rows[0]?.revision ?? '';
+export const findSeen: Asked<Leases<never>, 'asSeen'> = async (db, id) => {
+  const rows = await db.$queryRawUnsafe<{ revision: string; heard: string | null }[]>(FIND_SEEN, ...keyValues(id));
+  return rows[0] ?? { revision: '', heard: null };
 };
 
-/** Records the verdict where the call is still of the revision that the person saw. False: it is not, and nothing is written. */
 export const recordVerdict: Asked<Leases<never>, 'recordVerdict'> = async (db, id, verdict, actor) => {
-  const reference = verdict.kind === 'succeeded' ? verdict.reference : null;
-  const values = [...keyValues(id), id.revision, verdict.kind, reference, actor];
+  const [reference, overrules] = verdict.kind === 'succeeded' ? [verdict.reference] : [null, verdict.overrules];
+  const values = [...keyValues(id), id.revision, verdict.kind, reference, actor, overrules ?? null];
   for (let tries = 1; tries <= TRIES; tries++) {
-    const [row] = await db.$queryRawUnsafe<[{ outcome: 'recorded' | 'again' | 'changed' }]>(VERDICT, ...values);
-    if (row.outcome !== 'again') return row.outcome === 'recorded';
+    const [{ outcome }] = await db.$queryRawUnsafe<[{ outcome: Judged | 'again' }]>(VERDICT, ...values);
+    if (outcome !== 'again') return outcome;
   }
-  return false;
+  return 'changed';
 };

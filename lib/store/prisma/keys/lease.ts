@@ -171,14 +171,32 @@ async function heldOf(db: RawQueries, row: Taken): Promise<HeldKey> {
   return { id, ...held, steps: await findSteps(db, id) };
 }
 
+/**
+ * Tells in SQL whether a begun call of the key has a proof that its executor does not know.
+ *
+ * @param known the place of the parameter from `knownProofs`
+ */
+export const isProven = (known: string) => `EXISTS (
+  SELECT FROM idempotency_phases AS begun
+   WHERE begun.tenant = $1 AND begun.principal = $2 AND begun.operation = $3 AND begun.key = $4
+     AND begun.state = 'started' AND begun.reference IS NOT NULL AND begun.reference <> ALL (${known}::text[]))`;
+
+export const knownProofs = ({ steps }: HeldKey) => steps.flatMap(({ reference }) => reference ?? []);
+
 // The flag stays until the key settles or a person has looked: the completer goes on meanwhile. A key that the completer
 // is not to look at again is always flagged, or nobody would ever see it.
+//
+// Unless a proof was heard since the run has begun, which it does not know: then it is due at once. That is read as of the statement's
+// beginning, so it counts only where nobody has written the key's row since, as whoever hears something does: see `VERDICT`.
 const putOff = (besides: string, returned = 'needs_attention AS "needsAttention"') => `
+WITH seen AS MATERIALIZED (
+  SELECT xmin AS version, ${isProven('$9')} AS is_proven FROM idempotency_keys WHERE ${IS_HELD})
 UPDATE idempotency_keys
-   SET ${besides} next_attempt_at = clock_timestamp() + $7::float8 * interval '1 ms',
-       needs_attention = needs_attention OR $7::float8 IS NULL
-         OR claimed_at <= clock_timestamp() - $8::float8 * interval '1 ms'
- WHERE ${IS_HELD}
+   SET ${besides} next_attempt_at = CASE WHEN is_proven THEN ${NOW} ELSE clock_timestamp() + $7::float8 * interval '1 ms' END,
+       needs_attention = needs_attention OR NOT is_proven AND ($7::float8 IS NULL
+         OR claimed_at <= clock_timestamp() - $8::float8 * interval '1 ms')
+  FROM seen
+ WHERE ${IS_HELD} AND idempotency_keys.xmin = version
 RETURNING ${returned}`;
 
 // The lease ends now, so that a client's retry need not wait for it; the completer comes after the pause. The higher token
@@ -196,16 +214,22 @@ const suspend = puttingOff(SUSPEND);
 const postpone = puttingOff(POSTPONE);
 
 function puttingOff(statement: string) {
-  return async (db: RawQueries, held: HeldKey, { pauseMs, attentionAfterMs }: PutOff): Promise<boolean> => {
-    const values = [...heldValues(held), pauseMs, attentionAfterMs];
-    const rows = await db.$queryRawUnsafe<{ needsAttention: boolean }[]>(statement, ...values);
-    return assertHeld(rows, held).needsAttention;
-  };
+  return async (db: RawQueries, held: HeldKey, put: PutOff): Promise<boolean> =>
+    (await putAsSeen<{ needsAttention: boolean }>(db, statement, held, put)).needsAttention;
 }
 
-const markUnknown: Asked<Leases<never>, 'markUnknown'> = async (db, held, how) => {
-  const values = [...heldValues(held), how.askAfterMs, how.attentionAfterMs];
-  return toKeyRow(assertHeld(await db.$queryRawUnsafe<RawRow[]>(UNKNOWN, ...values), held));
-};
+const markUnknown: Asked<Leases<never>, 'markUnknown'> = async (db, held, { askAfterMs, attentionAfterMs }) =>
+  toKeyRow(await putAsSeen<RawRow>(db, UNKNOWN, held, { pauseMs: askAfterMs, attentionAfterMs }));
+
+/** How often a statement that compares the row's version is sent, where others write the row at that moment. */
+export const TRIES = 5;
+
+/** Puts a key off as nobody writes its row meanwhile. */
+async function putAsSeen<Row>(db: RawQueries, statement: string, held: HeldKey, put: PutOff): Promise<Row> {
+  const values = [...heldValues(held), put.pauseMs, put.attentionAfterMs, knownProofs(held)];
+  let rows: Row[] = [];
+  for (let tries = 0; !rows[0] && tries < TRIES; tries++) rows = await db.$queryRawUnsafe<Row[]>(statement, ...values);
+  return assertHeld(rows, held);
+}
 
 export const leaseQuestions = { takeOver, takeDue, suspend, postpone, markUnknown };
