@@ -219,7 +219,7 @@ async function endEfforts<Tx, A, R>(
     const facts = { cause: failure?.error, retryAfterMs: retryAfterOf(failure?.error) || undefined };
     return endRun(running, { error: new CodedError('unavailable', words, facts) });
   }
-  const isProven = isReferred(state.stored) && state.verdict === 'succeeded' && state.stored.verdict === null;
+  const isProven = isReferred(state.stored) && state.stored.verdict === null;
   if (isProven) {
     const detail = { step: step.name, reference: state.stored.reference };
     await running.engine.store.recordEvent(running.held.id, { type: 'set_aside', actor: 'executor', detail });

@@ -1,0 +1,254 @@
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
+import { until } from '../../../scripts/testing/until.ts';
+import { createAdmin } from '../../admin/index.ts';
+import { ANN, freshKey } from '../../integration/kit.fixture.ts';
+import { prismaStore } from '../../store/prisma/store.ts';
+import type { LogEntry } from '../log.ts';
+import {
+  type Call,
+  database,
+  expectOnce,
+  provider,
+  rowOf,
+  seenCall,
+  shop,
+  stepsOf,
+  usePhases,
+} from './shop.fixture.ts';
+
+/** The provider itself says that a call succeeded: before its outcome is known, beside a person's word, and behind the end. */
+
+usePhases();
+
+const STEP = 'charge_created';
+const SAID = 'payment_intent.succeeded ch_1';
+const store = () => prismaStore(database.client);
+const idOf = (key: string) => ({ ...ANN, operation: 'pay', key });
+/** A provider that knows no key and cannot be asked, but whose references can be read. */
+const BLIND: Partial<Call> = {
+  indeterminate: 'unknown',
+  providerKeyTtlMs: 0,
+  maxTries: 1,
+  fromReference: async (id) => {
+    if (![...provider.charges.values()].some((charge) => charge.id === id)) throw new Error('no such charge');
+    return { id };
+  },
+};
+
+function sale(how: Partial<Call> = {}) {
+  const logged: LogEntry[] = [];
+  const { checkout, idempotency } = shop(
+    { log: (entry) => void logged.push(entry), onError: () => {} },
+    { ...BLIND, ...how },
+  );
+  const key = freshKey();
+  provider.honoursKeys = false;
+  const send = () => checkout.execute({ key, payload: {} });
+  const prove = (succeeded = 'ch_1', step = STEP, said = SAID) =>
+    database.client.$transaction((tx) =>
+      idempotency.recordEvidence(tx, idOf(key), { said, step, succeeded }, 'stripe'),
+    );
+  const work = () => idempotency.completeDue({ limit: 100 });
+  const judge = async (kind: 'failed' | 'retry', overrules?: string) =>
+    await createAdmin({ prisma: database.client }).resolve(await seenCall(key), { kind, overrules }, 'eve');
+  return { key, send, prove, work, judge, logged };
+}
+
+/** A key whose charge was made, and its answer lost: nobody can be asked. */
+async function doubt(how: Partial<Call> = {}) {
+  const one = sale(how);
+  provider.faults = ['after'];
+  expect(await one.send()).toMatchObject({ code: 'outcome_unknown' });
+  expect(await rowOf(one.key)).toMatchObject({ state: 'unknown' });
+  return one;
+}
+
+const eventsOf = async (key: string) => (await store().events(idOf(key))).map(({ type }) => type);
+const referenceOf = async (key: string) => (await stepsOf(key)).find(({ name }) => name === STEP)?.reference;
+const expectSentOnce = (key: string) =>
+  expectCounted([provider.sends, provider.count(`order-of-${key}`)]).toEqual([1, 1]);
+
+describe('S4 a proof of a call whose outcome is not known', () => {
+  test('ends it, by its reference, and nobody is asked', async () => {
+    const { key, prove, work, send } = await doubt();
+    expect(await work()).toMatchObject({ taken: 0 });
+    expect(await prove()).toBe('ends');
+    expect(await work()).toMatchObject({ settled: 1 });
+    await expectOnce(key);
+    expectSentOnce(key);
+    expect(await send()).toMatchObject({ ok: true, data: { charge: 'ch_1' } });
+  });
+
+  test('ends it by a look-up where the call reads no references, and in no other way', async () => {
+    const lookup: Call['lookup'] = async ({ order }) => provider.find(order);
+    const { key, prove, work } = await doubt({ fromReference: undefined, lookup });
+    provider.says = 'absent';
+    expect(await prove()).toBe('ends');
+    expect(await work()).toMatchObject({ unknown: 1 });
+    expect(await rowOf(key)).toMatchObject({ state: 'unknown', needsAttention: true });
+    provider.says = undefined;
+    await prove();
+    expect(await work()).toMatchObject({ settled: 1 });
+    expectSentOnce(key);
+  });
+
+  test.each([
+    ['before the answer is lost', 'after', 'outcome_unknown'],
+    ['before the call is declined, which then ends nothing', 'declined', undefined],
+  ] as const)('counts where it is heard first: %s', async (_, fault, code) => {
+    const { key, send, prove, work } = sale();
+    const { charge } = provider;
+    provider.charge = async (args, derived) => {
+      const { id } = await charge.call(provider, args, derived);
+      expect(await prove(id)).toBe('ends');
+      throw new Error(fault === 'declined' ? 'declined' : 'lost after');
+    };
+    const outcome = await send();
+    expect(outcome.ok).toBe(false);
+    if (code) expect(outcome).toMatchObject({ code });
+    expect(await rowOf(key)).toMatchObject({ settledAt: null, needsAttention: false });
+    expect(await work()).toMatchObject({ settled: 1 });
+    await expectOnce(key);
+  });
+
+  test('wakes a key that is written as unknown while it is heard, whichever comes first', async () => {
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    const { key, prove, work } = await doubt();
+    await database.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = ${key}`;
+    const unknown = await store().takeOver(idOf(key), 600_000, false);
+    if (!unknown) throw new Error('It is not due.');
+    const held = await store().resolve(unknown, 600_000, { name: STEP, result: null });
+    await other.query('BEGIN');
+    await other.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
+    const waiting = (count: number) =>
+      until(`${count} wait for the row`, async () => {
+        const { rows } = await other.query(
+          `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+        );
+        return rows.length === count;
+      });
+    const told = prove();
+    await waiting(1);
+    const put = store().markUnknown(held, { askAfterMs: null, attentionAfterMs: 0 });
+    await waiting(2);
+    await other.query('COMMIT');
+    expect(await told).toBe('ends');
+    expect(await put).toMatchObject({ state: 'unknown' });
+    await other.end();
+    expect(await work()).toMatchObject({ settled: 1 });
+    expectSentOnce(key);
+  });
+
+  test('is set aside where its reference makes no result: it stays in doubt, is shown, and is tried again', async () => {
+    const { key, prove, work, judge } = await doubt();
+    expect(await prove('ch_9')).toBe('ends');
+    expect(await work()).toMatchObject({ unknown: 1 });
+    expect(await rowOf(key)).toMatchObject({ state: 'unknown', needsAttention: true });
+    expect(await eventsOf(key)).toContain('set_aside');
+    await database.client.$executeRaw`UPDATE idempotency_keys SET next_attempt_at = now() WHERE key = ${key}`;
+    expect(await work()).toMatchObject({ unknown: 1 });
+    expectSentOnce(key);
+    // Who overrules it names it, and is then taken at their word.
+    expect([await judge('retry'), await judge('retry', 'ch_1'), await judge('failed')]).toEqual(
+      Array(3).fill('refused'),
+    );
+    expect(await judge('retry', 'ch_9')).toBe('recorded');
+    expect(await work()).toMatchObject({ settled: 1 });
+    expectCounted(provider.sends).toBe(2);
+  });
+
+  test('is tried once more before a word that overrules it is acted upon', async () => {
+    let isReadable = false;
+    const read = BLIND.fromReference as NonNullable<Call['fromReference']>;
+    const fromReference: Call['fromReference'] = async (id, request) => {
+      if (!isReadable) throw new Error('the provider is down');
+      return await read(id, request);
+    };
+    for (const kind of ['failed', 'retry'] as const) {
+      isReadable = false;
+      provider.charges.clear();
+      provider.sends = 0;
+      const { key, prove, work, judge } = await doubt({ fromReference });
+      expect(await prove()).toBe('ends');
+      expect(await work()).toMatchObject({ unknown: 1 });
+      expect(await judge(kind, 'ch_1')).toBe('recorded');
+      isReadable = true;
+      expect(await work()).toMatchObject({ settled: 1 });
+      await expectOnce(key);
+      expectSentOnce(key);
+    }
+  });
+
+  test.each(['failed', 'retry'] as const)(
+    'voids "%s" that was said before, and corrects a mistyped reference',
+    async (kind) => {
+      const { key, prove, work, judge } = await doubt();
+      expect(await judge(kind)).toBe('recorded');
+      expect(await prove()).toBe('ends');
+      expect(await work()).toMatchObject({ settled: 1 });
+      expectSentOnce(key);
+
+      provider.charges.clear();
+      provider.sends = 0;
+      const mistyped = await doubt();
+      const verdict = { kind: 'succeeded', reference: 'ch_x' } as const;
+      expect(await store().recordVerdict(await seenCall(mistyped.key), verdict, 'eve')).toBe('recorded');
+      expect(await mistyped.prove()).toBe('ends');
+      expect(await mistyped.work()).toMatchObject({ settled: 1 });
+      expect(await referenceOf(mistyped.key)).toBe('ch_1');
+    },
+  );
+
+  test('of another step is recorded, and ends nothing', async () => {
+    const { key, prove, work } = await doubt();
+    expect(await prove('ch_1', 'parcel_booked')).toBe('recorded');
+    expect(await work()).toMatchObject({ unknown: 1 });
+    expect(await referenceOf(key)).toBe(null);
+  });
+});
+
+describe('S1 what is proven behind the end', () => {
+  const flagged = async (key: string) => (await rowOf(key))?.needsAttention;
+
+  test('contradicts a refusal: the answer stays, and a person is called until they have seen to it', async () => {
+    const { key, prove, work, judge, send, logged } = await doubt();
+    expect(await judge('failed')).toBe('recorded');
+    expect(await work()).toMatchObject({ settled: 1 });
+    const refused = { code: 'failed', reason: 'marked_failed' };
+    expect(await send()).toMatchObject(refused);
+    expect(await flagged(key)).toBe(false);
+    expect(await prove()).toBe('contradicts');
+    expect(await flagged(key)).toBe(true);
+    expect(logged.filter(({ msg }) => msg.startsWith('the provider says'))).toMatchObject([{ operation: 'pay', key }]);
+    expect(await send()).toMatchObject(refused);
+    expect((await eventsOf(key)).filter((type) => type === 'contradicted')).toHaveLength(1);
+    const admin = createAdmin({ prisma: database.client });
+    const row = await admin.findKey(idOf(key));
+    expect(await admin.acknowledge({ ...idOf(key), fencingToken: row?.fencingToken ?? 0 } as never, 'eve')).toBe(
+      'recorded',
+    );
+    // Repeated it is no news; another reference is.
+    expect([await prove(), await flagged(key)]).toEqual(['contradicts', false]);
+    expect([await prove('ch_2'), await flagged(key)]).toEqual(['contradicts', true]);
+  });
+
+  test('is the reference of a call that is done; a second one is another payment', async () => {
+    const { key, send, prove, logged } = sale();
+    expect(await send()).toMatchObject({ ok: true });
+    expect([await prove(), await prove(), await flagged(key)]).toEqual(['none', 'none', false]);
+    expect(await eventsOf(key)).toEqual([]);
+    expect([await prove('ch_2'), await flagged(key)]).toEqual(['contradicts', true]);
+    expect(await referenceOf(key)).toBe('ch_1');
+    expect(logged.filter(({ msg }) => msg.startsWith('the provider says'))).toHaveLength(1);
+  });
+
+  test('says nothing of a key that is not there, nor of a step that it has not', async () => {
+    const { send, prove } = sale();
+    expect(await prove()).toBe('none');
+    await send();
+    expect(await prove('ch_1', 'parcel_booked')).toBe('none');
+  });
+});
