@@ -141,6 +141,22 @@ class Sale {
     );
   }
 
+  /** A provider tells what it has done, whether anybody waits for that or not. */
+  async hear(): Promise<void> {
+    const [step, { charges }] = oneOf(this.#next, [
+      ['charge_created', this.bank],
+      ['parcel_booked', this.carrier],
+    ] as const);
+    const [charge] = charges;
+    if (!charge) return;
+    const id = { ...ANN, operation: this.operation, key: this.key };
+    const proof = { said: `${step} ${charge.id}`, step, succeeded: charge.id };
+    const heard = await database.client.$transaction((tx) =>
+      this.#code.idempotency.recordEvidence(tx, id, proof, 'provider'),
+    );
+    this.note(`the provider says ${proof.said}: ${heard}`);
+  }
+
   #verdictOn(provider: FuzzedProvider): Verdict {
     const [charge] = provider.charges;
     if (charge) return { kind: 'succeeded', reference: charge.id };
@@ -159,7 +175,8 @@ class Sale {
       else if (which < 0.55) await this.pass(oneOf(this.#next, [1000, 30_000, 90_000, HOUR, 25 * HOUR]));
       else if (which < 0.7) this.deploy(deployOf(this.#next));
       else if (which < 0.8) this.arrive();
-      else await this.judge();
+      else if (which < 0.9) await this.judge();
+      else await this.hear();
     }
     // In the end the code is mended, whoever is asked answers, and the worker goes on.
     this.arrive();
