@@ -2,7 +2,7 @@ import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { assertSetUp } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
-import type { KeyId } from '../core/scope.ts';
+import { assertStorableName, type KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Evidence, Heard } from '../store/leases.ts';
 import type { LostKeys } from '../store/lost-keys.ts';
@@ -131,6 +131,7 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
     completeDue: (how) => completeDue(engine, how),
     completeKey: (id) => completeKey(engine, id),
     recordEvidence: async (tx, id, said, actor) => {
+      if (typeof said !== 'string') assertStorableName(said.succeeded, 255, 'A proof needs the reference of its call.');
       const heard = await store.recordEvidence(tx, id, said, actor);
       const { operation, key } = id;
       if (heard === 'contradicts') config.log?.({ level: 'error', msg: CONTRADICTED, operation, key });

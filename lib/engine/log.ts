@@ -35,7 +35,7 @@ export interface LogEntry {
   correlation_id?: string | undefined;
 }
 
-export type Log = (entry: LogEntry) => void;
+type Log = (entry: LogEntry) => void;
 
 /** The log with the trace of each entry, that never throws: it must not change the fate of what it reports. */
 export function tracedLog<Entry extends object>(

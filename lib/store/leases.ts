@@ -1,5 +1,6 @@
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
+import type { ActResult } from './oversight.ts';
 import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, Obstacle, RolledBack } from './rows.ts';
 
 /**
@@ -111,7 +112,7 @@ export interface Leases<Tx> {
    * is `unknown`, or flagged and at rest. `changed`: it is of another revision than the person saw. `refused`: something was heard
    * that the verdict overrules and does not name. Recorded with it.
    */
-  recordVerdict(id: SeenCall, verdict: Verdict, actor: string): Promise<Judged>;
+  recordVerdict(id: SeenCall, verdict: Verdict, actor: string): Promise<ActResult>;
 
   /** Lets the completer look at a key at once, also one that it has given up on. Recorded with it. */
   retryNow(id: KeyId & { fencingToken: number }, actor: string): Promise<boolean>;
@@ -287,8 +288,6 @@ export type SeenCall = KeyId & { revision: string };
 export type Verdict =
   | { kind: 'succeeded'; reference: string }
   | { kind: 'failed' | 'retry'; overrules?: string | undefined };
-
-export type Judged = 'recorded' | 'changed' | 'refused';
 
 /**
  * What was heard of a key from elsewhere: words, which end nothing, or a proof that a step's call has succeeded, with the

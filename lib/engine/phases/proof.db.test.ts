@@ -250,5 +250,6 @@ describe('S1 what is proven behind the end', () => {
     expect(await prove()).toBe('none');
     await send();
     expect(await prove('ch_1', 'parcel_booked')).toBe('none');
+    await expect(prove('')).rejects.toThrow('A proof needs the reference of its call.');
   });
 });

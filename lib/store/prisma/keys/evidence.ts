@@ -1,4 +1,5 @@
-import type { Heard, Judged, Leases } from '../../leases.ts';
+import type { Heard, Leases } from '../../leases.ts';
+import type { ActResult } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { TRIES } from './lease.ts';
@@ -206,7 +207,7 @@ export const recordVerdict: Asked<Leases<never>, 'recordVerdict'> = async (db, i
   const [reference, overrules] = verdict.kind === 'succeeded' ? [verdict.reference] : [null, verdict.overrules];
   const values = [...keyValues(id), id.revision, verdict.kind, reference, actor, overrules ?? null];
   for (let tries = 1; tries <= TRIES; tries++) {
-    const [{ outcome }] = await db.$queryRawUnsafe<[{ outcome: Judged | 'again' }]>(VERDICT, ...values);
+    const [{ outcome }] = await db.$queryRawUnsafe<[{ outcome: ActResult | 'again' }]>(VERDICT, ...values);
     if (outcome !== 'again') return outcome;
   }
   return 'changed';
