@@ -77,10 +77,10 @@ export class PublishError extends IdempotencyError {
 
 /** Describes an error for storage: our own words, else its name and code. Its message might hold what was sent. */
 export function describe(error: unknown): string {
-  if (error instanceof IdempotencyError) return error.message;
+  if (error instanceof IdempotencyError) return String(error.message);
   if (!(error instanceof Error)) return typeof error;
-  const { name, code } = error as Error & { code?: unknown };
-  return typeof code === 'string' && /^[\w.-]{1,60}$/.test(code) ? `${name} ${code}` : name;
+  const { name, code } = error as { name: unknown; code?: unknown };
+  return typeof code === 'string' && /^[\w.-]{1,60}$/.test(code) ? `${String(name)} ${code}` : String(name);
 }
 
 /** A receiver of events. */
@@ -119,7 +119,6 @@ export function routesOf(destinations: readonly Destination[]): Route[] {
 function routeOf(destination: Destination): Route {
   const { name, publisher, timeoutMs = 10_000, attempts = 20, onDead = 'block' } = destination;
   const { backoff = { baseMs: 1000, capMs: 3_600_000 } } = destination;
-  const { baseMs, capMs, factor = 2 } = backoff;
   assertSetUp(/^[a-z][a-z0-9_.-]{0,99}$/.test(name), 'A destination needs a short name.', {
     existing: name,
     expected: 'a lower case letter, then up to 99 of a-z 0-9 . _ -',
@@ -129,11 +128,17 @@ function routeOf(destination: Destination): Route {
     existing: { attempts, timeoutMs, onDead },
     expected: "at least one attempt, time for it, and 'block', 'skip' or a function for onDead",
   });
-  assertSetUp(
-    [baseMs, capMs, factor].every(Number.isFinite) && baseMs >= 1 && capMs >= baseMs && factor >= 1,
-    `The backoff of ${name} would use up all attempts at once, or never end.`,
-    { existing: backoff, expected: 'a baseMs from 1 on, a capMs that is no less, and a factor from 1 on' },
-  );
+  assertBackoff(name, backoff, 1);
   const judge = typeof onDead === 'function' ? onDead : () => onDead;
   return { name, publisher, timeoutMs, attempts, backoff, onDead: judge };
+}
+
+/** @throws ConfigurationError for pauses that would use up all attempts at once, or never end */
+export function assertBackoff(name: string, backoff: Backoff, leastMs: number): void {
+  const { baseMs, capMs, factor = 2 } = backoff;
+  assertSetUp(
+    [baseMs, capMs, factor].every(Number.isFinite) && baseMs >= leastMs && capMs >= baseMs && factor >= 1,
+    `The backoff of ${name} would use up all attempts at once, or never end.`,
+    { existing: backoff, expected: `a baseMs from ${leastMs} on, a capMs that is no less, and a factor from 1 on` },
+  );
 }

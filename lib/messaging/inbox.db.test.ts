@@ -411,21 +411,16 @@ describe('M3 failures', () => {
     }
   });
 
-  test('what cannot be begun is not counted, however often it is taken', async () => {
-    let isBroken = false;
-    const compare = (payload: unknown) => {
-      if (isBroken) throw new Error('before any transaction');
-      return payload;
-    };
-    const handle = () => Promise.reject(new Error('no'));
-    const inbox = inboxOn(client, { attempts: 2, sources: { stripe: { handle, compare } } });
-    await inbox.receiveOnce(event('not-begun'));
-    isBroken = true;
-    for (let times = 0; times < 3; times++) {
-      await timePasses();
-      await expect(inbox.retryDue()).rejects.toThrow('before any transaction');
-    }
-    expect(await rowOf('not-begun')).toMatchObject({ state: 'failed', attempts: 1 });
+  test.each<[string, object]>([
+    ['a pause of NaN', { backoff: { baseMs: Number.NaN, capMs: 1000 } }],
+    ['a pause without end', { backoff: { baseMs: 1000, capMs: Number.POSITIVE_INFINITY } }],
+    ['pauses that are texts', { backoff: { baseMs: '1000', capMs: '2000' } }],
+    ['a time of NaN', { timeoutMs: Number.NaN }],
+    ['a time without end', { timeoutMs: Number.POSITIVE_INFINITY }],
+    ['no time', { timeoutMs: 0 }],
+    ['no attempt', { attempts: 0 }],
+  ])('settings that no failure could be written down with are refused at set-up: %s', (_, settings) => {
+    expect(() => inboxOn(client, settings)).toThrow(ConfigurationError);
   });
 
   test('an attempt whose failure cannot be written down is counted all the same', async () => {

@@ -3,6 +3,7 @@ import { assertSetUp } from '../core/errors.ts';
 import { toMs } from '../core/options.ts';
 import type { FailedEvent, FoundReceived, InboxFilter, InboxRow, InboxStore, Open } from '../store/messages.ts';
 import { gaugeOpen } from '../telemetry/metrics.ts';
+import { assertBackoff } from './destination.ts';
 import {
   type Effect,
   type InboxContext,
@@ -73,10 +74,12 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>
   const { sources = {}, attempts = 10, timeoutMs = 5000, random = Math.random, onPoint = () => {} } = settings;
   const { backoff = { baseMs: 1000, capMs: 3_600_000 }, retention = '30d', onReport } = settings;
   const retentionMs = toMs(retention, 'retention');
-  assertSetUp(Number.isInteger(attempts) && attempts >= 1, 'attempts cannot be used.', {
-    existing: attempts,
-    expected: 'a whole number from 1 on',
+  const isFit = Number.isInteger(attempts) && attempts >= 1 && Number.isFinite(timeoutMs) && timeoutMs > 0;
+  assertSetUp(isFit, 'attempts or timeoutMs cannot be used.', {
+    existing: { attempts, timeoutMs },
+    expected: 'at least one attempt, and time for it',
   });
+  assertBackoff('the inbox', backoff, 0);
   const handled = Object.keys(sources).filter((source) => sources[source]?.handle);
   const own = { store, handled, retentionMs, report: quietly(onReport), mutex: new KeyedMutex() };
   const lanes = new Map(handled.map((source) => [source, { isTaking: false, running: new Set<Promise<void>>() }]));
@@ -136,17 +139,17 @@ async function retry<Tx>(
   const problems: unknown[] = [];
   const runAgain = async (due: FailedEvent) => {
     const { source, eventId, payload, attempts: taken } = due;
-    const turn = { taken, hasRun: false };
+    const turn = { taken, counts: false };
     try {
       const { kind } = await receiveEvent(context, { source, eventId, payload: JSON.parse(payload) }, undefined, turn);
       if (kind === 'dead') sum.dead++;
       else if (kind !== 'failed') sum.processed++;
-      else if (turn.hasRun) sum.failed++;
+      else if (turn.counts) sum.failed++;
       else await store.giveBack(due);
     } catch (error) {
       problems.push(error);
-      // Not even begun, such as where no connection was to be had. What has run is counted, whatever was thrown behind it.
-      if (!turn.hasRun) await store.giveBack(due).catch((problem) => problems.push(problem));
+      // Not even begun, such as where no connection was to be had. What counts stays counted, whatever was thrown behind it.
+      if (!turn.counts) await store.giveBack(due).catch((problem) => problems.push(problem));
     }
   };
   const runLane = async ([source, lane]: [string, Lane]) => {

@@ -75,6 +75,16 @@ describe('M2 a publisher that returns what says nothing of an acknowledgement', 
   });
 });
 
+test.each<[string, { name: unknown }]>([
+  ['no name', { name: undefined }],
+  ['a symbol for a name', { name: Symbol('lost') }],
+])('M2 a publisher that throws an error of %s: the failure is written down, and others go on', async (_, odd) => {
+  const outbox = answering(() => Promise.reject(Object.assign(new Error('down'), odd)));
+  for (const aggregate of ['a', 'b']) await announce(client, outbox, aggregate);
+  expect(await outbox.relayDue({ limit: 1 })).toMatchObject({ failed: 2 });
+  expect((await deliveries(client)).map(({ lastError }) => lastError)).toEqual(Array(2).fill(String(odd.name)));
+});
+
 describe('M2 an onDead that says neither block nor skip', () => {
   test.each<[string, () => unknown]>([
     ['a promise', async () => 'skip'],

@@ -85,8 +85,8 @@ export interface InboxContext<Tx> extends Required<Omit<InboxSettings<Tx>, 'rete
 interface Retry {
   /** The number of the attempt that it was taken for. */
   readonly taken: number;
-  /** True as soon as its effect has begun. */
-  hasRun: boolean;
+  /** True as soon as it counts: its effect has begun, or its payload cannot be compared. */
+  counts: boolean;
 }
 
 /** One delivery of an event, as it is received. */
@@ -140,12 +140,18 @@ async function receive<Tx, R>(
   assertSetUp(run, `Nothing says what events of ${source} do.`, { expected: 'a handle, or a second argument' });
   assertStorableName(source, 100, 'A received event needs a source.');
   assertStorableName(eventId, 255, 'A received event needs an id.');
-  const own = copyOf(payload) as never;
-  const compared = settings?.compare ? returned(`compare of ${source}`, settings.compare(own)) : payload;
-  // Of what must be the same in every delivery, whatever the order of its fields.
-  const payloadHash = new Uint8Array(hash('sha256', await canonicalText(compared), 'buffer'));
-  const receipt = { source, eventId, payloadHash };
+  const receipt: Receipt = { source, eventId, payloadHash: new Uint8Array(32) };
   const reception = { payload, receipt, taken: retry?.taken };
+  try {
+    const own = copyOf(payload) as never;
+    const compared = settings?.compare ? returned(`compare of ${source}`, settings.compare(own)) : payload;
+    // Of what must be the same in every delivery, whatever the order of its fields.
+    receipt.payloadHash = new Uint8Array(hash('sha256', await canonicalText(compared), 'buffer'));
+  } catch (error) {
+    if (!retry) throw error; // its sender repeats it
+    retry.counts = true;
+    return await recordFailure(context, reception, error);
+  }
   // Its processes did not live to write down what came of it, or `attempts` was more when it failed.
   if (retry && retry.taken > context.attempts) {
     const error = new IdempotencyError('It was taken more often than it may be tried.');
@@ -154,14 +160,14 @@ async function receive<Tx, R>(
 
   let result: R | undefined;
   const received = await runEffect(context, reception, async (tx) => {
-    if (retry) retry.hasRun = true;
+    if (retry) retry.counts = true;
     const made = await run(tx, copyOf(event));
     result = returned<R>(`effect of ${source}`, made, isResult, 'data; throw to have the event tried again');
     return jsonResult(result);
   });
   if (received.kind === 'existing') return await answerKnown(context, reception, received.row);
   if (received.kind === 'failed') {
-    if (retry && !retry.hasRun) throw received.error; // no attempt that counts
+    if (retry && !retry.counts) throw received.error;
     return await recordFailure(context, reception, received.error);
   }
   await context.onPoint('committed', nameOf(receipt));

@@ -176,6 +176,53 @@ describe('M3 an attempt is counted when it begins, and each failure has its paus
     expect(await client.inboxEvent.findMany()).toMatchObject([{ mismatches: 0 }]);
   });
 
+  test.each<[string, (payload: { n: number }) => unknown, string | RegExp]>([
+    ['throws', ({ n }) => (n as never as string).trim(), 'TypeError'],
+    ['is async', async ({ n }) => n, /compare of slow/],
+    ['gives what has no one meaning', () => new (class Part {})(), /cannot be compared/],
+  ])(
+    'a kept payload whose `compare` %s by now has failed: paused, at last a dead letter, and run when that is mended',
+    async (_, compare, words) => {
+      const ran: unknown[] = [];
+      const handle = async (_: Tx, { payload }: ReceivedEvent) => void ran.push(payload);
+      await failed('slow', 1);
+      const sources = { slow: { compare, handle } };
+      const inbox = inboxOn(client, { attempts: 3, backoff: LONG, random: () => 0, sources });
+      expect(await inbox.retryDue()).toEqual({ ...nothing, taken: 1, failed: 1 });
+      expect(await inbox.retryDue()).toEqual(nothing);
+      const [row] = await client.inboxEvent.findMany();
+      expect(row).toMatchObject({ state: 'failed', attempts: 2, lastError: expect.stringMatching(words) });
+      expect(Number(row?.nextAttemptAt) - Date.now()).toBeGreaterThan(1_000_000); // longer than the lease
+      await pausesEnd(client);
+      expect(await inbox.retryDue()).toEqual({ ...nothing, taken: 1, dead: 1 });
+      expect(await client.inboxEvent.findMany()).toMatchObject([
+        { state: 'dead', attempts: 3, lastError: row?.lastError, payload: '{"n":1}', mismatches: 0 },
+      ]);
+      expect(inbox.reports.map(({ kind }) => kind)).toEqual(['not-processed', 'not-processed-dead']);
+      expect(ran).toEqual([]);
+
+      const mended = inboxOn(client, { sources: { slow: { handle } } });
+      expect(await mended.requeue({ source: 'slow', eventId: 'slow 1' }, 'ann')).toBe(true);
+      expect(await mended.retryDue()).toEqual({ ...nothing, taken: 1, processed: 1 });
+      expect(ran).toEqual([{ n: 1 }]);
+    },
+  );
+
+  test.each<[string, object, string]>([
+    ['no name', { name: undefined }, 'undefined'],
+    ['a symbol for a name', { name: Symbol('lost') }, 'Symbol(lost)'],
+  ])('an effect that throws an error of %s has failed as any other', async (_, odd, lastError) => {
+    const thrown = Object.assign(new Error('no'), odd);
+    const inbox = inboxOn(client, { attempts: 3, sources: { slow: { handle: () => Promise.reject(thrown) } } });
+    const event = { source: 'slow', eventId: 'slow 1', payload: { n: 1 } };
+    expect(await inbox.receiveOnce(event)).toMatchObject({ kind: 'failed', attempts: 1, isKept: true });
+    for (const sum of [{ failed: 1 }, { dead: 1 }]) {
+      await pausesEnd(client);
+      expect(await inbox.retryDue()).toEqual({ ...nothing, taken: 1, ...sum });
+    }
+    expect(await client.inboxEvent.findMany()).toMatchObject([{ state: 'dead', attempts: 3, lastError }]);
+  });
+
   test('a try that could not begin is not counted', async () => {
     const store = inboxStoreOn<Tx>(new Db(client, { part: 'messaging' }));
     const inTheWay = async () => ({ kind: 'failed' as const, error: new Error('in the way'), isConflict: true });
