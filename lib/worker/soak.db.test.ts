@@ -9,6 +9,7 @@ import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { bound } from '../../scripts/testing/patience.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 import { SEED, tier } from '../../scripts/testing/tier.ts';
+import { until } from '../../scripts/testing/until.ts';
 import { type Client, createClient } from '../../shop/db.ts';
 import { ANN } from '../integration/kit.fixture.ts';
 import { EventError } from '../messaging/event.ts';
@@ -115,24 +116,29 @@ async function write({ address }: Bank, next: () => number, writer: number): Pro
 function startWorkers({ address, arrived }: Bank, expected: number) {
   let number = 0;
   let kills = 0;
-  const living: ChildProcess[] = [];
+  const living: { child: ChildProcess; name: string }[] = [];
   const start = () => {
-    const child = spawn(process.execPath, ['--import', 'tsx', CHILD, database.url, address, String(++number)]);
+    const name = `soak-${++number}`;
+    const url = new URL(database.url);
+    url.searchParams.set('application_name', name);
+    const child = spawn(process.execPath, ['--import', 'tsx', CHILD, url.href, address, String(number)]);
     child.stderr.pipe(process.stderr);
-    living.push(child);
+    living.push({ child, name });
   };
   for (let n = 0; n < WORKERS; n++) start();
   onTestFinished(() => {
-    for (const child of living) child.kill('SIGKILL');
+    for (const { child } of living) child.kill('SIGKILL');
   });
   return {
     /** Kills the oldest one at its time, and lets the leases of the dead end. */
     async next(): Promise<void> {
       if (kills === KILLS || arrived.length < (expected * (kills + 1)) / (KILLS + 1)) return;
       kills++;
-      const victim = living.shift() as ChildProcess;
-      victim.kill('SIGKILL');
-      await once(victim, 'exit');
+      const { child, name } = living.shift() as (typeof living)[number];
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      // The server ends what it was sent before, such as the statement that takes an event, and keeps its locks until then.
+      await until('its sessions end', async () => (await sessionsOf(name)) === 0);
       start();
       await client.$executeRaw`UPDATE outbox_deliveries SET next_attempt_at = clock_timestamp() WHERE state = 'pending'`;
       // What runs is locked.
@@ -142,6 +148,13 @@ function startWorkers({ address, arrived }: Bank, expected: number) {
     },
     kills: () => kills,
   };
+}
+
+/** How many sessions of a worker the server has. */
+async function sessionsOf(name: string): Promise<number> {
+  const [row] = await client.$queryRaw<[{ count: number }]>`
+    SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = ${name}`;
+  return row.count;
 }
 
 const effectsOf = (ids: readonly string[]) =>
@@ -164,11 +177,13 @@ test(`M1 M2 M3 ${WRITERS} writers, ${WORKERS} workers that are killed, a bank th
   );
   let ids: string[] | undefined;
   void writing.then((written) => (ids = written.flat()));
-  const isDone = async () => {
+  const left = async () => {
     await workers.next();
-    return ids && workers.kills() === KILLS && (await effectsOf(ids)).length >= ids.length;
+    const effects = ids ? ids.length - (await effectsOf(ids)).length : 'not all announced';
+    return { kills: KILLS - workers.kills(), effects };
   };
-  await expect.poll(isDone, { timeout: bound(tier === 'chaos' ? 200_000 : 60_000), interval: 50 }).toBe(true);
+  const patience = { timeout: bound(tier === 'chaos' ? 200_000 : 60_000), interval: 50 };
+  await expect.poll(left, patience).toEqual({ kills: 0, effects: 0 });
   const committed = (await writing).flat();
 
   // The slow source has not ended one of its events meanwhile.
