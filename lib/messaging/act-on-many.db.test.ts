@@ -6,7 +6,7 @@ import { Db } from '../store/prisma/db.ts';
 import { outboxOn as storeOn } from '../store/prisma/messages/store.ts';
 import { statementsOfRoom } from '../store/prisma/statements.fixture.ts';
 import { createInbox } from './index.ts';
-import { outboxOn } from './messaging.fixture.ts';
+import { fillDeliveries, outboxOn } from './messaging.fixture.ts';
 
 /** Acts of a person on many deliveries at once: in batches, each of which is done. */
 
@@ -21,20 +21,9 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 beforeEach(() => database.client.outboxEvent.deleteMany());
 
-/** Deliveries to `crm`, each of an aggregate of its own, and one of another destination beside each. */
-async function fill(state: 'dead' | 'pending', count = MANY) {
-  const { client } = database;
-  await client.$executeRaw`
-    INSERT INTO outbox_events (id, aggregate, sequence, type, payload, headers, derived_key, created_at)
-    SELECT gen_random_uuid(), 'a:' || lpad(n::text, 4, '0'), 1, 'order.paid', '{}', '{}', 'key ' || n, now()
-      FROM generate_series(1, ${count}::int) n`;
-  await client.$executeRaw`
-    INSERT INTO outbox_deliveries (event_id, destination, aggregate, sequence, state, next_attempt_at, settled_at)
-    SELECT id, destination, aggregate, sequence, ${state}, CASE ${state} WHEN 'pending' THEN now() END,
-           CASE ${state} WHEN 'dead' THEN now() END
-      FROM outbox_events, unnest(ARRAY['crm', 'other']) AS destination`;
-  await client.$executeRaw`ANALYZE outbox_deliveries`;
-}
+/** Deliveries to `crm`, and one of another destination beside each. */
+const fill = (state: 'dead' | 'pending', count = MANY) =>
+  fillDeliveries(database.client, state, count, ['crm', 'other']);
 
 const states = async (destination = 'crm') =>
   Object.fromEntries(

@@ -73,3 +73,17 @@ export async function daysPass(client: Client, days: number): Promise<void> {
 
 export const deliveries = (client: Client) =>
   client.outboxDelivery.findMany({ orderBy: [{ aggregate: 'asc' }, { sequence: 'asc' }, { destination: 'asc' }] });
+
+/** Writes so many events, `a:0001` and on, each the only one of its aggregate, and for each destination a delivery that is dead or due. */
+export async function fillDeliveries(client: Client, state: 'dead' | 'pending', count: number, destinations: string[]) {
+  await client.$executeRaw`
+    INSERT INTO outbox_events (id, aggregate, sequence, type, payload, headers, derived_key, created_at)
+    SELECT gen_random_uuid(), 'a:' || lpad(n::text, 4, '0'), 1, 'order.paid', '{}', '{}', 'key ' || n, now()
+      FROM generate_series(1, ${count}::int) n`;
+  await client.$executeRaw`
+    INSERT INTO outbox_deliveries (event_id, destination, aggregate, sequence, state, next_attempt_at, settled_at)
+    SELECT id, destination, aggregate, sequence, ${state}, CASE ${state} WHEN 'pending' THEN now() END,
+           CASE ${state} WHEN 'dead' THEN now() END
+      FROM outbox_events, unnest(${destinations}::text[]) AS destination`;
+  await client.$executeRaw`ANALYZE outbox_deliveries`;
+}

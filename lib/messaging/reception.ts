@@ -45,7 +45,7 @@ export type Received<R> =
 
 /** How events of one source are compared, and what they do. */
 export interface SourceOptions<Tx> {
-  /** The part of the payload that must be the same in every delivery. Left out: all of it. */
+  /** The part of the payload that must be the same in every delivery. Left out: all of it. What it throws for what is kept is a failed try. */
   compare?: (payload: never) => unknown;
   /** The effect of its events; with it, `receiveOnce` needs no second argument, and failed events can be run again. */
   handle?: Effect<Tx, unknown>;

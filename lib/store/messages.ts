@@ -4,7 +4,7 @@
  * The database's clock alone judges what is due and which lease is over. A database that cannot be
  * asked is a `StoreUnavailableError`.
  */
-export interface OutboxStore<Tx> {
+export interface OutboxStore<Tx> extends MessageStore {
   /**
    * Writes the event and its deliveries in the caller's transaction, numbers it in its aggregate, and has the relay
    * woken when that transaction commits. Waits for another transaction that has numbered in this aggregate.
@@ -67,11 +67,14 @@ export interface OutboxStore<Tx> {
   /** One event with its payload, its deliveries and what was done to it. */
   find(eventId: string): Promise<FoundEvent | undefined>;
 
-  /** How many deliveries are under way or dead, and since when. */
-  open(): Promise<Open[]>;
-
   /** Deletes events older than `retentionMs` of which nothing is under way or dead. At most `limit`; returns how many. */
   reap(retentionMs: number, limit: number): Promise<number>;
+}
+
+/** What is asked of all messages of a kind at once. */
+interface MessageStore {
+  /** How many are under way, have failed or are dead, and since when. */
+  open(): Promise<Open[]>;
 
   /** Deletes records of what people did that are older than a year: they outlive their message. Returns how many. */
   reapRecords(limit: number): Promise<number>;
@@ -80,7 +83,7 @@ export interface OutboxStore<Tx> {
 /** The name under which the job runner knows the job that wakes the relay. Stored in its queue, so never rename it. */
 export const RELAY_TASK = 'oncekit_relay';
 
-export interface InboxStore<Tx> {
+export interface InboxStore<Tx> extends MessageStore {
   /**
    * One transaction: the row that says "processed", then `run`, then its result. Waits for another transaction that
    * processes the same event. `existing`: it is there already, has failed under another payload, or was `taken` and is not the
@@ -113,14 +116,8 @@ export interface InboxStore<Tx> {
   /** One received event with its payload, its result and what was done to it. */
   find(source: string, eventId: string): Promise<FoundReceived | undefined>;
 
-  /** How many received events have failed or are dead, and since when. */
-  open(): Promise<Open[]>;
-
   /** Deletes processed events past their retention; never one that failed or is dead. Returns how many. */
   reap(limit: number): Promise<number>;
-
-  /** As the outbox's. */
-  reapRecords(limit: number): Promise<number>;
 }
 
 /** A batch of deliveries that a person's act was done to, and how far it has come. */
@@ -285,25 +282,19 @@ export interface FoundReceived extends InboxRow {
   records: MessageRecord[];
 }
 
-export interface FailedAttempt {
+export interface FailedAttempt extends Pick<ReceiveOptions, 'taken'> {
   /** The payload for the next try; null where it is not kept, and only its sender can send it again. */
   payload: string | null;
   /** One pause for each attempt but the last: beyond them it is dead. */
   pausesMs: number[];
   error: string;
-  /** The number of the attempt that it was taken for, because it was due. */
-  taken?: number | undefined;
 }
 
 /** A failed event that was taken to be run again; its attempts count this one. */
-export interface FailedEvent extends Pick<InboxRow, 'source' | 'eventId' | 'attempts'> {
-  payload: string;
-}
+export type FailedEvent = Pick<InboxRow, 'source' | 'eventId' | 'attempts'> & { payload: string };
 
 /** Which received events a list shows, and from where on. */
-export interface InboxFilter {
+export interface InboxFilter extends Pick<DeliveryFilter, 'limit' | 'offset'> {
   state?: InboxState;
   source?: string;
-  limit: number;
-  offset: number;
 }

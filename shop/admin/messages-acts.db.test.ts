@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { fillDeliveries, watchOf } from '../../lib/messaging/messaging.fixture.ts';
 import { expectCounted } from '../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
 
@@ -17,28 +18,18 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Dead letters of `crm`, of which requeuing the first takes as long as one form requeues. */
-async function fill(count: number) {
-  const { client } = database;
-  await client.$executeRaw`
-    INSERT INTO outbox_events (id, aggregate, sequence, type, payload, headers, derived_key, created_at)
-    SELECT gen_random_uuid(), 'a:' || lpad(n::text, 4, '0'), 1, 'order.paid', '{}', '{}', 'key ' || n, now()
-      FROM generate_series(1, ${count}::int) n`;
-  await client.$executeRaw`
-    INSERT INTO outbox_deliveries (event_id, destination, aggregate, sequence, state, settled_at)
-    SELECT id, 'crm', aggregate, sequence, 'dead', now() FROM outbox_events`;
-  await client.$executeRaw`
-    CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS
-      'BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END'`;
-  await client.$executeRaw`
-    CREATE TRIGGER take_long BEFORE UPDATE ON outbox_deliveries
-      FOR EACH ROW WHEN (OLD.aggregate = 'a:0001') EXECUTE FUNCTION take_long()`;
-}
-
 const dead = () => database.client.outboxDelivery.count({ where: { destination: 'crm', state: 'dead' } });
 
 test('M4 requeuing all ends within a request’s time, says that some are left, and goes on when it is pressed again', async () => {
-  await fill(2500);
+  await fillDeliveries(database.client, 'dead', 2500, ['crm']);
+  // The time of the first press is up while its first batch waits for a row.
+  const time = new AbortController();
+  const clock = vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(time.signal);
+  const watch = await watchOf(database.url);
+  onTestFinished(async () => {
+    clock.mockRestore();
+    await watch.close();
+  });
   const { messageActs } = await import('./messages-acts.ts');
   const account = { name: 'eve', tenant: null };
   const press = async () => {
@@ -47,7 +38,15 @@ test('M4 requeuing all ends within a request’s time, says that some are left, 
     form.set('destination', 'crm');
     return { form, said: await messageActs.once('requeue_all', form, account) };
   };
-  const first = await press();
+  const pressed = await database.client.$transaction(async (tx) => {
+    await tx.$executeRaw`SELECT FROM outbox_deliveries WHERE aggregate = 'a:0001' FOR UPDATE`;
+    const first = press();
+    await watch.untilWaiting(1);
+    time.abort();
+    return { first };
+  });
+  const first = await pressed.first;
+  expect(clock.mock.calls[0]).toEqual([2000]);
   expectCounted([first.said, await dead()]).toEqual(['requeued_some', 1500]);
   // A copy of the same request is no second press.
   expect(await messageActs.once('requeue_all', first.form, account)).toBe('requeued_some');
