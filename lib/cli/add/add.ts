@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { type FileTree, folderTree, sourceFiles } from '../app/file-tree.ts';
-import { type App, findApp, findImports, type Imports, installed, specifier } from '../app/next-app.ts';
-import { blanked, endOf } from '../app/source-text.ts';
+import { findApp, findImports, installed, specifier } from '../app/next-app.ts';
+import { blanked, operationsIn } from '../app/source-text.ts';
 import { CliError, type Command, readArgs, readSubcommand, UsageError } from '../command.ts';
-import { carryOut, type Plan, planOf, WRITE_OPTIONS } from '../init/plan.ts';
+import { carryOut, planOf, WRITE_OPTIONS } from '../init/plan.ts';
 import { moduleFiles } from '../init/plan-code.ts';
 
 const help = `oncekit add operation <name> [--yes] [--dry-run]
@@ -31,23 +31,8 @@ async function run([kind = '', ...args]: string[]): Promise<number> {
 
 export const add: Command = { help, run };
 
-/** An operation of the app: its name in code and in keys, and the file that exports it. */
-interface Found {
-  exported: string;
-  name: string;
-  file: string;
-}
-
 /** How a file imports an operation. */
 type OperationImport = { exported: string; from: string };
-
-interface Draft {
-  tree: FileTree;
-  app: App;
-  imports: Imports;
-  names: Names;
-  plan: Plan & { next: string[] };
-}
 
 /**
  * Plans the smallest operation that works, listed where the status route and the worker look for it. Pure, as `planInit`.
@@ -90,7 +75,7 @@ export function planForm(tree: FileTree, given: string): Draft['plan'] {
   return plan;
 }
 
-function draftOf(tree: FileTree, given: string): Draft {
+function draftOf(tree: FileTree, given: string) {
   const names = namesOf(given);
   const app = findApp(tree);
   const { idempotency } = moduleFiles(app);
@@ -104,7 +89,10 @@ function draftOf(tree: FileTree, given: string): Draft {
   return { tree, app, names, imports: findImports(tree), plan: { ...planOf([]), next } };
 }
 
-function addOperation(draft: Draft): Found {
+type Draft = ReturnType<typeof draftOf>;
+
+/** Plans its file. Returns its name in code and in keys, and that file. */
+function addOperation(draft: Draft) {
   const { tree, app, imports, names, plan } = draft;
   const { idempotency, operations } = moduleFiles(app);
   const file = path.posix.join(path.posix.dirname(idempotency), `${names.kebab}.ts`);
@@ -118,10 +106,12 @@ function addOperation(draft: Draft): Found {
 }
 
 /** Finds it by either of its names: keys have the one, code has the other. */
-function findOperation({ tree, names }: Draft): Found | undefined {
+function findOperation({ tree, names }: Draft): ReturnType<typeof addOperation> | undefined {
   return sourceFiles(tree)
     .filter(({ text }) => text.includes('operation'))
-    .flatMap(({ file, text }) => exportedOperations(text).map((each) => ({ ...each, file })))
+    .flatMap(({ file, text }) =>
+      operationsIn(text).flatMap(({ name, exported }) => (exported ? { name, exported, file } : [])),
+    )
     .find(({ exported, name }) => name === names.kebab || exported === names.camel);
 }
 
@@ -141,8 +131,13 @@ const TAKEN = new Set([
   ...['arguments', 'eval', 'schema', 'input', 'idempotency', 'operations', 'messaging', 'prisma', 'z'],
 ]);
 
-/** @throws UsageError for a name that no file and no operation can have */
-function namesOf(given: string): Names {
+/**
+ * The forms that one name takes: `place-order` for the operation, its files and the path of its page, `placeOrder` in code,
+ * `Place order` in the page.
+ *
+ * @throws UsageError for a name that no file and no operation can have
+ */
+function namesOf(given: string) {
   const parts = given.replace(/([a-z0-9])([A-Z])/g, '$1-$2').split(/[-_.\s]+/);
   const kebab = parts.join('-').toLowerCase();
   const camel = kebab.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -156,6 +151,8 @@ function namesOf(given: string): Names {
     throw new UsageError(`"${given}" has a meaning of its own in code.`, `Such as: ${kebab}-order.`);
   return { kebab, camel, words: kebab.replaceAll('-', ' ').replace(/^./, (letter) => letter.toUpperCase()) };
 }
+
+type Names = ReturnType<typeof namesOf>;
 
 /** An import in blanked code, with the end of its last line. */
 const IMPORT = /^import\b(?:[^;'"]*?\bfrom)?\s*(['"])[^'"\n]*\1;?[^\S\n]*\n/gm;
@@ -192,27 +189,7 @@ function entriesWith(inside: string, exported: string): string {
 
 const insert = (text: string, at: number, more: string) => `${text.slice(0, at)}${more}${text.slice(at)}`;
 
-/** The operations that a source exports by name, with the names that keys have. */
-export function exportedOperations(source: string): { exported: string; name: string }[] {
-  const code = blanked(source);
-  return [...code.matchAll(/\bexport\s+const\s+(\w+)\s*=\s*[\w.]+\s*\.\s*operation\s*\(/g)].flatMap((found) => {
-    const from = found.index + found[0].length - 1;
-    const [, , name] = /\bname\s*:\s*(['"`])([^'"`]+)\1/.exec(source.slice(from, endOf(code, from))) ?? [];
-    return name && found[1] ? [{ exported: found[1], name }] : [];
-  });
-}
-
 // The files that are written: each builds as it is, and does something that can be seen.
-
-/** The forms that one name takes: of the operation and its files, and in code. */
-interface Names {
-  /** `place-order`: the operation's name, the names of its files, the path of its page. */
-  kebab: string;
-  /** `placeOrder`: the operation in code. */
-  camel: string;
-  /** `Place order`: in the page. */
-  words: string;
-}
 
 function operationModule({ kebab, camel }: Names, idempotency: string) {
   return `import { z } from 'zod';

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { APP, treeOf } from '../app/app.fixture.ts';
+import { operationsIn } from '../app/source-text.ts';
 import { planInit } from '../init/init.ts';
 import { readKitFiles } from '../init/kit-files.ts';
-import { exportedOperations, withOperation } from './add.ts';
+import { withOperation } from './add.ts';
 
 const vote = { exported: 'vote', from: './vote' };
 
@@ -49,8 +50,6 @@ export const placeOrder = kit.idempotency
   .operation({ schema: z.object({ name: z.string() }), name: 'orders.create' });
 const hidden = idempotency.operation({ name: 'hidden', schema });
 export const vote = idempotency.operation({ name: "vote", schema }).handler(run);`;
-  expect(exportedOperations(source)).toEqual([
-    { exported: 'placeOrder', name: 'orders.create' },
-    { exported: 'vote', name: 'vote' },
-  ]);
+  const found = operationsIn(source).map(({ exported, name }) => `${exported} ${name}`);
+  expect(found).toEqual(['placeOrder orders.create', 'undefined hidden', 'vote vote']);
 });

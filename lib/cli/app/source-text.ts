@@ -41,3 +41,15 @@ export function callAt(source: string, name: string): string | undefined {
   const from = found.index + found[0].length - 1;
   return source.slice(from + 1, endOf(code, from));
 }
+
+const OPERATION = /(?:\bexport\s+const\s+(\w+)\s*=\s*[\w.]+\s*)?\.\s*operation\s*\(/g;
+
+/** The names that are given to `.operation({ … })`, where they are plain strings, with those that code exports the results by. */
+export function operationsIn(source: string): { index: number; name: string; exported: string | undefined }[] {
+  const code = blanked(source);
+  return [...code.matchAll(OPERATION)].flatMap(({ 0: call, 1: exported, index: start }) => {
+    const index = start + call.length - 1;
+    const [, , name] = /\bname\s*:\s*(['"`])([a-z][\w.-]*)\1/.exec(source.slice(index, endOf(code, index))) ?? [];
+    return name ? { index, name, exported } : [];
+  });
+}

@@ -1,35 +1,6 @@
 import { type Rename, TABLES, type TableName } from '../../store/prisma/tables.ts';
 import { readKitFiles } from '../init/kit-files.ts';
 
-/** An index as the kit's migrations make it. */
-export interface KitIndex {
-  table: TableName;
-  name: string;
-  /** An index on an expression has none, and is known by its name alone. */
-  columns: string[] | undefined;
-  isUnique: boolean;
-  isPrimary: boolean;
-  isPartial: boolean;
-  sql: string;
-}
-
-export interface KitTrigger {
-  table: TableName;
-  name: string;
-  calls: string;
-  /** The bits of `pg_trigger.tgtype`: a trigger has another name where its table has. */
-  type: number;
-  hasCondition: boolean;
-  sql: string;
-}
-
-/** A trigger's function, by the statements that make it as it is now. */
-interface KitFunction {
-  sql: string;
-  /** `CREATE OR REPLACE` takes the settings of a function away. */
-  settings: Map<string, { value: string; sql: string }>;
-}
-
 const COMMENTS_AND_ENDS = /--[^\n]*|\$\$[\s\S]*?\$\$|'(?:[^']|'')*'|;/g;
 
 /** Returns the statements of a script, without their comments. */
@@ -46,8 +17,8 @@ export function readKitSql() {
   const statements = readKitFiles().migrations.flatMap(({ sql }) => statementsOf(sql));
   const indexes = new Map<string, KitIndex>();
   const triggers = new Map<string, KitTrigger>();
-  /** The key is the function's name. */
-  const functions = new Map<string, KitFunction>();
+  /** The statements that make each trigger's function as it is now. `CREATE OR REPLACE` takes its settings away. */
+  const functions = new Map<string, { sql: string; settings: Map<string, { value: string; sql: string }> }>();
   for (const sql of statements) {
     const [, table, key] = /^CREATE TABLE "(\w+)"[\s\S]*?PRIMARY KEY \(([^)]*)\)/.exec(sql) ?? [];
     if (table && key) {
@@ -75,20 +46,24 @@ export function readKitSql() {
 /** All that the kit's migrations make, in their order. */
 export type KitSql = Readonly<ReturnType<typeof readKitSql>>;
 
-function indexOf(sql: string): KitIndex | undefined {
+function indexOf(sql: string) {
   const [, unique, name, table, rest = ''] =
     /^CREATE (UNIQUE )?INDEX (?:IF NOT EXISTS )?"(\w+)"\s+ON "(\w+)"\s*\(([\s\S]*)$/.exec(sql) ?? [];
   if (!name || !table) return undefined;
   const isPartial = /\)\s*WHERE\b/.test(rest);
   const inside = rest.replace(/\)\s*WHERE\b[\s\S]*$/, '').replace(/\)[^)]*$/, '');
-  const columns = /[()]/.test(inside) ? undefined : namesIn(inside);
+  const columns = /[()]/.test(inside) ? undefined : namesIn(inside); // on an expression: known by its name alone
   const isUnique = unique !== undefined;
   return { table: table as TableName, name, columns, isUnique, isPrimary: false, isPartial, sql };
 }
 
+/** An index as the kit's migrations make it. */
+export type KitIndex = NonNullable<ReturnType<typeof indexOf>>;
+
+/** The bits of `pg_trigger.tgtype`: a trigger has another name where its table has. */
 const BITS = { ROW: 1, BEFORE: 2, INSERT: 4, DELETE: 8, UPDATE: 16, TRUNCATE: 32 } as const;
 
-function triggerOf(sql: string): KitTrigger | undefined {
+function triggerOf(sql: string) {
   const found =
     /^CREATE (?:OR REPLACE )?TRIGGER "(\w+)" (BEFORE|AFTER) ([A-Z ]+?) ON "(\w+)"[\s\S]*FOR EACH (ROW|STATEMENT)[\s\S]*FUNCTION "(\w+)"/.exec(
       sql,
@@ -99,6 +74,8 @@ function triggerOf(sql: string): KitTrigger | undefined {
   const type = words.reduce((bits, word) => bits | (BITS[word as keyof typeof BITS] ?? 0), 0);
   return { table: table as TableName, name, calls, type, hasCondition: /\bWHEN \(/.test(sql), sql };
 }
+
+export type KitTrigger = NonNullable<ReturnType<typeof triggerOf>>;
 
 function namesIn(list: string): string[] {
   return [...list.matchAll(/"(\w+)"/g)].map(([, name]) => name ?? '');

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { FileTree, SourceFile } from '../app/file-tree.ts';
 import type { LoadedApp } from '../app/loader.ts';
 import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
-import { blanked, callAt, endOf, lineAt, withoutComments } from '../app/source-text.ts';
+import { callAt, lineAt, operationsIn, withoutComments } from '../app/source-text.ts';
 import { drivesKeysAlone } from '../init/plan-code.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
@@ -133,7 +133,7 @@ function fromWhere(tree: FileTree, box: Box): string {
 export function checkNames(sources: SourceFile[]): Finding | undefined {
   const first = new Map<string, string>();
   for (const { file, text } of sources) {
-    for (const { index, operation } of definedIn(text)) {
+    for (const { index, name: operation } of operationsIn(text)) {
       const place = `${file}:${lineAt(text, index)}`;
       const other = first.get(operation);
       if (other) {
@@ -160,7 +160,7 @@ export function checkOperations(sources: SourceFile[], { operations }: LoadedApp
     );
   }
   for (const { file, text } of sources) {
-    const defined = definedIn(text);
+    const defined = operationsIn(text).map(({ index, name }) => ({ index, operation: name }));
     const renamed = [...text.matchAll(RENAMED)].flatMap(({ index, 1: by, 2: base = '', 4: operation = '' }) => {
       if (by === 'serverAction') return { index, operation };
       // A route's caller asks nobody else. What its process leaves unfinished in phases is for a worker.
@@ -192,14 +192,4 @@ function isInPhases(name: string, sources: SourceFile[]): boolean {
     `\\b${name}\\b\\s*=[^=]*?\\.\\s*operation\\b[\\s\\S]*?\\)\\s*\\.\\s*(handler|phases)\\s*\\(`,
   );
   return sources.some(({ text }) => definition.exec(text)?.[1] === 'phases');
-}
-
-/** The names that are given to `.operation({ … })`, where they are plain strings. */
-function definedIn(text: string): { index: number; operation: string }[] {
-  const code = blanked(text);
-  return [...code.matchAll(/\.\s*operation\s*\(/g)].flatMap(({ index, 0: { length } }) => {
-    const call = text.slice(index, endOf(code, index + length - 1));
-    const [, , operation] = /\bname\s*:\s*(['"`])([a-z][\w.-]*)\1/.exec(call) ?? [];
-    return operation ? { index, operation } : [];
-  });
 }

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { parseEnv } from 'node:util';
 import { tryOr } from '../../core/errors.ts';
 import { weaknessOf } from '../../core/secret-strength.ts';
 import { LEAST_TO_SIGN, secretId, secretsIn } from '../../core/secrets.ts';
@@ -44,14 +45,6 @@ function checkNodeEnv(tree: FileTree): Finding[] {
 /** The secrets of a variable, as the kit reads them. */
 const listOf = (value: string | undefined) => secretsIn(value).filter((each): each is string => !!each);
 
-/** A secret that signs, by its public id. The value is known where a variable or the code of the set-up has it. */
-interface Signing {
-  id: string;
-  called: string;
-  value: string | undefined;
-  weakness: string | undefined;
-}
-
 function checkSigning(options: SecretsOptions, inVariable: readonly string[]): Finding {
   const check = checkNamed('Secret');
   const { setUp, setUpFile, env } = options;
@@ -78,7 +71,8 @@ function checkSigning(options: SecretsOptions, inVariable: readonly string[]): F
   return check.ok(all.length === 1 ? `${called} is set.` : `There are ${all.length}: the first signs, all verify.`);
 }
 
-function signingOf({ setUp, setUpFile, env }: SecretsOptions, inVariable: readonly string[]): Signing[] {
+/** The secrets that sign, by their public ids. A value is known where a variable or the code of the set-up has it. */
+function signingOf({ setUp, setUpFile, env }: SecretsOptions, inVariable: readonly string[]) {
   const numbered = (name: string, index: number, of: number) => (of === 1 ? name : `${name} number ${index + 1}`);
   if (!setUp) {
     return inVariable.map((value, index) => ({
@@ -96,6 +90,8 @@ function signingOf({ setUp, setUpFile, env }: SecretsOptions, inVariable: readon
     return { id, called, weakness, value: listOf(held).find((part) => secretId(part) === id) };
   });
 }
+
+type Signing = ReturnType<typeof signingOf>[number];
 
 type Said = [says: string, fix: string] | undefined;
 
@@ -193,12 +189,10 @@ function committedVariables(root: string) {
   });
 }
 
-/** The lines of a file that are `NAME=value`, with or without quotes. */
+/** The lines of a file that are `NAME=value`, each by itself: what a name had before counts as well. */
 function variablesIn(file: string, text = '') {
   return text.split('\n').flatMap((line) => {
-    const [, name, quoted, , bare] =
-      /^\s*(?:export\s+)?(\w+)\s*=\s*(?:((["'`])(?:(?!\3).)*\3)|([^#\n]*))/.exec(line) ?? [];
-    const value = quoted ? quoted.slice(1, -1) : (bare ?? '').trim();
+    const [[name, value] = []] = Object.entries(parseEnv(`${line}\n`)); // a comment without an end is a name to Node 20
     return name && value ? [{ file, name, value }] : [];
   });
 }
