@@ -1,6 +1,6 @@
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isSameHash } from './fingerprint.ts';
-import { MINTED } from './issued-key.ts';
+import { MINTED, uuidV7 } from './issued-key.ts';
 import { lengthPrefixed } from './length-prefix.ts';
 import { isKey, type KeyId, type Scope } from './scope.ts';
 import type { Secret } from './secrets.ts';
@@ -46,15 +46,6 @@ export function verifyKey(key: { uuid: string; signature: string }, scope: Scope
 function sign(uuid: string, scope: Scope, secret: Secret): string {
   const signature = secret.sign(lengthPrefixed(uuid, scope.tenant, scope.principal, scope.operation));
   return signature.toString('base64url', 0, 16);
-}
-
-/**
- * A UUIDv7 (RFC 9562): carries its time and sorts by it. Its random bits and its variant are those of a version 4, for
- * which Node keeps random bytes in store: asking the system for them each time would cost more than all the rest.
- */
-export function uuidV7(now: number): string {
-  const time = Math.trunc(now).toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
 /**

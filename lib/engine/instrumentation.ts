@@ -31,7 +31,7 @@ export function instrumentCall<T>(call: Watched, work: () => Promise<Run<T>>): P
 
 async function watchCall<T>(call: Watched, work: () => Promise<Run<T>>): Promise<Run<T>> {
   const startedAt = performance.now();
-  const about = { operation: call.operation, key: loggedKey(call.request.key), attempt: attemptOf(call) };
+  const about = { operation: call.operation, key: loggedKey(call.request.key), attempt: call.request.attempt ?? 1 };
   return await inKeySpan('idempotency.execute', about, async (span) => {
     const run = await work();
     if (span) describe(span, run);
@@ -57,8 +57,8 @@ export async function instrumentCompletion(held: HeldKey, work: () => Promise<Fl
 
 function describe<T>(span: Span, run: Run<T>): void {
   const { outcome, row, thrown } = run;
-  const isReplay = isReplayed(run);
-  span.setAttributes({ 'idempotency.outcome': wordOf(run), 'idempotency.replayed': isReplay });
+  const word = outcome.ok ? 'succeeded' : outcome.code;
+  span.setAttributes({ 'idempotency.outcome': word, 'idempotency.replayed': isReplayed(run) });
   if (outcome.key) span.setAttribute('idempotency.key', outcome.key);
   const firstRun = row?.traceParent;
   if (firstRun && firstRun !== recordedTraceParent(span)) span.addLinks(linksTo(firstRun));
@@ -70,7 +70,7 @@ function report<T>(call: Watched, run: Run<T>, ms: number): void {
   const { outcome, row, instance } = run;
   const replayed = isReplayed(run);
   const code = outcome.ok ? undefined : outcome.code;
-  recordDuration(ms, { operation, outcome: wordOf(run), replayed });
+  recordDuration(ms, { operation, outcome: code ?? 'succeeded', replayed });
   const counted = replayed ? 'replayed' : code && telemetryOf(code).counter;
   if (counted) countKey(counted, operation);
   // This call's own execution is in the log as its transition, and a reported error by its instance.
@@ -81,19 +81,11 @@ function report<T>(call: Watched, run: Run<T>, ms: number): void {
     operation,
     key: loggedKey(outcome.key ?? request.key),
     fingerprint: fingerprintPrefix(row?.fingerprint),
-    attempt: attemptOf(call),
+    attempt: request.attempt ?? 1,
     from_state: row?.state,
     to_state: row?.state,
     code,
   });
-}
-
-function attemptOf({ request }: Watched): number {
-  return request.attempt ?? 1;
-}
-
-function wordOf<T>({ outcome }: Run<T>): string {
-  return outcome.ok ? 'succeeded' : outcome.code;
 }
 
 /** Tells whether the answer is one that was stored before: of a success it says so, of a refusal its row does. */

@@ -1,6 +1,7 @@
 import { jsonText } from '../core/data.ts';
 import { IdempotencyError, MAX_RESULT_BYTES } from '../core/errors.ts';
-import { derivedKey, derivedUuid, uuidV7 } from '../core/key.ts';
+import { uuidV7 } from '../core/issued-key.ts';
+import { derivedKey, derivedUuid } from '../core/key.ts';
 import type { Scope } from '../core/scope.ts';
 import type { NewEvent } from '../store/messages.ts';
 

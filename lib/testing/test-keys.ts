@@ -1,4 +1,5 @@
 import { ATTEMPT_FIELD, isInternalField } from '../core/fields.ts';
+import { uuidV7 } from '../core/issued-key.ts';
 import type { KeyStatus } from '../core/key-state.ts';
 import {
   executedBy,
@@ -59,7 +60,7 @@ export function createTestKeys<R>({ name, run, volatile, retryAfterMs }: Setting
   /** Runs or replays. `claimed` comes between the claim and the handler. Throws what steers Next. */
   async function submit(arrival: Arrival, claimed: () => Promise<void>): Promise<Outcome<R>> {
     const { key } = arrival;
-    const keys = { key, nextKey: mintTestKey() };
+    const keys = { key, nextKey: uuidV7(Date.now()) };
     const fingerprint = await testFingerprint(arrival.form, volatile);
     const row = rows.get(key);
     if (row) return decide(row, fingerprint, keys);
@@ -110,7 +111,7 @@ export function createTestKeys<R>({ name, run, volatile, retryAfterMs }: Setting
   }
 
   function status(key: string): TestKeyStatus<R> {
-    const keys = { key, nextKey: mintTestKey() };
+    const keys = { key, nextKey: uuidV7(Date.now()) };
     const { state, outcome, thrown, settledAt } = rows.get(key) ?? { state: 'absent' };
     const status: TestKeyStatus<R> = { operation: name, state, ...keys };
     if (state === 'in_progress') status.retryAfterMs = retryAfterMs;
@@ -124,7 +125,7 @@ export function createTestKeys<R>({ name, run, volatile, retryAfterMs }: Setting
   /** The tombstone, or the state of what was faster; a refusal where the key is too old for either (S5). */
   function fence(key: string): TestKeyStatus<R> | Refusal {
     if (!rows.has(key)) {
-      if (expired.has(key)) return refuse('key_expired', { key, nextKey: mintTestKey() });
+      if (expired.has(key)) return refuse('key_expired', { key, nextKey: uuidV7(Date.now()) });
       rows.set(key, { state: 'abandoned', settledAt: new Date() });
     }
     return status(key);
@@ -166,14 +167,4 @@ function replayed<R>(outcome: Outcome<R>, keys: { key: string; nextKey: string }
 function isRefusal(value: unknown): value is Refusal {
   const { ok, code } = (typeof value === 'object' && value !== null ? value : {}) as Partial<Refusal>;
   return ok === false && typeof code === 'string';
-}
-
-/** A key as a server without a secret mints them: a UUIDv7 (RFC 9562). In browsers too, unlike `core/key.ts`. */
-export function mintTestKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  for (let n = 0; n < 6; n++) bytes[n] = Date.now() / 256 ** (5 - n); // an element keeps the lowest 8 bits
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
-import { keyOfIssued } from '../core/issued-key.ts';
+import { keyOfIssued, uuidV7 } from '../core/issued-key.ts';
 import { type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { effects, freshKey, gate, kit, effect as writeEffect } from '../integration/kit.fixture.ts';
 import { serverAction, statusRoute } from '../next/index.ts';
 import { serveStatus, testOperation } from './browser.ts';
-import { mintTestKey } from './test-keys.ts';
 
 /**
  * The same steps against an operation on a real database and against the one in memory: both must say the same, or
@@ -72,7 +71,7 @@ function realSide(): Side {
     },
     oldKey: () => {
       const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 30 * 3_600_000);
-      const key = mintTestKey();
+      const key = uuidV7(Date.now());
       now.mockRestore();
       return key;
     },
@@ -189,7 +188,7 @@ describe('the test operation says what a server says', () => {
 
   test('of fields that change by themselves, under a key with names behind it', async () => {
     const said = await both(async ({ submit, count }) => {
-      const key = mintTestKey();
+      const key = uuidV7(Date.now());
       await submit(`${key} stamp`, { note: 'a', 'stamp.at': '1', _csrf: 'a' });
       await submit(key, { note: 'a', 'stamp.at': '2', _csrf: 'b' }, 2);
       await submit(key, { note: 'other', 'stamp.at': '2' });

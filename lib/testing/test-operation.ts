@@ -1,17 +1,10 @@
 import type { Code } from '../core/codes.ts';
 import { ATTEMPT_FIELD, formInput, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
-import { issuedText, keyOfIssued } from '../core/issued-key.ts';
+import { issuedText, keyOfIssued, uuidV7 } from '../core/issued-key.ts';
 import { executedBy, type Outcome, type Refusal, refuse } from '../core/outcome.ts';
 import { isKey } from '../core/scope.ts';
 import { moment } from '../core/wait.ts';
-import {
-  type Arrival,
-  createTestKeys,
-  mintTestKey,
-  proofOf,
-  type TestEffect,
-  type TestKeyStatus,
-} from './test-keys.ts';
+import { type Arrival, createTestKeys, proofOf, type TestEffect, type TestKeyStatus } from './test-keys.ts';
 
 /** The operation's handler, and how patient its form has to be. */
 export interface TestOperationOptions<R> {
@@ -116,7 +109,7 @@ export function testOperation<R>(
     if (isKey(arrival.key)) return await keys.submit(arrival, whileRunning);
     const code = arrival.key === '' ? 'key_missing' : 'key_malformed';
     const executed = executedBy(proofOf(arrival));
-    return refuse(code, { executed, nextKey: mintTestKey(), message: KEYLESS_FORM });
+    return refuse(code, { executed, nextKey: uuidV7(Date.now()), message: KEYLESS_FORM });
   };
 
   return {
@@ -134,7 +127,7 @@ export function testOperation<R>(
     name,
     action,
     attempts,
-    issueKey: () => issuedText(mintTestKey(), volatile),
+    issueKey: () => issuedText(uuidV7(Date.now()), volatile),
     loseRequest: (times) => next(lostRequest, times),
     loseAnswer: (times) => next(lostAnswer, times),
     refuseNext: (code, details, times) => next(refusal(code, details), times),
@@ -171,7 +164,7 @@ const lostAnswer: Fault = async (arrival, serve) => {
 function refusal(code: Code, details: Partial<Omit<Refusal, 'ok' | 'code'>> = {}): Fault {
   return async (arrival) => {
     const executed = executedBy(code === 'key_invalid' ? 'none' : proofOf(arrival));
-    return refuse(code, { executed, key: arrival.key, nextKey: mintTestKey(), ...details });
+    return refuse(code, { executed, key: arrival.key, nextKey: uuidV7(Date.now()), ...details });
   };
 }
 

@@ -132,8 +132,7 @@ const TAKEN = new Set([
 ]);
 
 /**
- * The forms that one name takes: `place-order` for the operation, its files and the path of its page, `placeOrder` in code,
- * `Place order` in the page.
+ * The forms of a name: `place-order` for the operation, its files and its page's path, `placeOrder` in code, `Place order` in the page.
  *
  * @throws UsageError for a name that no file and no operation can have
  */

@@ -74,19 +74,15 @@ let isPrepared = false;
 async function prepareImports(root: string, files: string[]): Promise<void> {
   if (isPrepared) return;
   isPrepared = true;
-  const tsx = resolveTsx(root);
+  // The module that `node --import tsx` loads: the app's own, else the one that is beside the kit.
+  const find = (from: string) => tryOr(() => createRequire(from).resolve('tsx'));
+  const tsx = find(path.join(root, 'package.json')) ?? find(fileURLToPath(import.meta.url));
   if (tsx) await import(pathToFileURL(tsx).href);
   else if (files.some((file) => /tsx?$/.test(file))) {
     throw new CliError('The app is TypeScript, and tsx is not installed, which reads it.', 'npm install tsx');
   }
   // Behind tsx, so that it is asked before it.
   register(`data:text/javascript,${encodeURIComponent(HOOKS)}`);
-}
-
-/** Finds the module that `node --import tsx` loads: the app's own, else the one that is beside the kit. */
-function resolveTsx(root: string): string | undefined {
-  const find = (from: string) => tryOr(() => createRequire(from).resolve('tsx'));
-  return find(path.join(root, 'package.json')) ?? find(fileURLToPath(import.meta.url));
 }
 
 /**

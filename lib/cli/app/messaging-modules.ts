@@ -7,20 +7,17 @@ export type Box = 'outbox' | 'inbox';
 export const BOXES: readonly Box[] = ['outbox', 'inbox'];
 
 /** A module that makes an outbox or an inbox. */
-interface BoxModule {
-  file: string;
-  /** The name under which others can import it; undefined where the module keeps it to itself. */
-  exported: string | undefined;
-}
-
 const MAKES: Record<Box, string> = { outbox: 'createOutbox', inbox: 'createInbox' };
 
 /** The likely files, most likely first; below `src/` too. */
 const LIKELY = ['lib/messaging.ts', 'lib/outbox.ts', 'lib/inbox.ts'].flatMap((name) => [name, `src/${name}`]);
 
-/** The module that exports an outbox or inbox, else one that makes it for itself; undefined where no file makes one. */
-export function findBox(tree: FileTree, box: Box): BoxModule | undefined {
-  let hidden: BoxModule | undefined;
+/**
+ * The module that exports an outbox or inbox, with the name under which others can import it; else one that makes it for itself,
+ * without a name. Undefined where no file makes one.
+ */
+export function findBox(tree: FileTree, box: Box) {
+  let hidden: { file: string; exported: string | undefined } | undefined;
   for (const file of [...LIKELY, ...filesBelow(tree)]) {
     const text = tree.read(file);
     if (!text?.includes(MAKES[box])) continue;

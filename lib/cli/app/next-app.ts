@@ -4,15 +4,6 @@ import { CliError } from '../command.ts';
 import { type FileTree, moduleNames } from './file-tree.ts';
 import { withoutComments } from './source-text.ts';
 
-/** An app as its folder shows it. */
-export interface App {
-  /** `src/` where the app lives there, else nothing. */
-  src: '' | 'src/';
-  /** `app` or `src/app`. */
-  router: string;
-  packageJson: PackageJson;
-}
-
 interface PackageJson {
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
@@ -25,8 +16,12 @@ interface PackageJson {
   oncekit?: { idempotency?: string; operations?: string; tables?: Tables };
 }
 
-/** @throws CliError where this is no Next.js app with an app router */
-export function findApp(tree: FileTree): App {
+/**
+ * Finds out where the app lives: `router` is `app` or `src/app`, and `src` is `src/` where it lives there, else nothing.
+ *
+ * @throws CliError where this is no Next.js app with an app router
+ */
+export function findApp(tree: FileTree) {
   const packageJson = readPackageJson(tree);
   if (!packageJson) {
     throw new CliError('There is no package.json here.', 'Run it in the folder of your Next.js app.');
@@ -55,6 +50,9 @@ export function findApp(tree: FileTree): App {
   return { src: router === 'app' ? '' : 'src/', router, packageJson };
 }
 
+/** An app as its folder shows it. */
+export type App = ReturnType<typeof findApp>;
+
 /** Reads package.json; undefined where there is none. Throws a CliError for one that cannot be read. */
 function readPackageJson(tree: FileTree): PackageJson | undefined {
   const text = tree.read('package.json');
@@ -70,13 +68,10 @@ function parsed<T>(file: string, json: string): T {
 }
 
 /** The paths of the app's own modules, as a person gives them. */
-export interface ModulePaths {
-  idempotency?: string | undefined;
-  operations?: string | undefined;
-}
+export type ModulePaths = Partial<Record<'idempotency' | 'operations', string | undefined>>;
 
 /** The file of one of the app's modules, by its path in the app. */
-export function fileOf(name: 'idempotency' | 'operations', tree: FileTree, given: ModulePaths = {}): string {
+export function fileOf(name: keyof ModulePaths, tree: FileTree, given: ModulePaths = {}): string {
   const said = given[name] ?? readPackageJson(tree)?.oncekit?.[name];
   const bare = said !== undefined ? [said] : [`lib/${name}`, `src/lib/${name}`];
   const tried = bare.flatMap((each) => [each, ...moduleNames(each)]);
@@ -107,14 +102,6 @@ export function installed({ dependencies, devDependencies }: PackageJson): Recor
   return { ...devDependencies, ...dependencies };
 }
 
-/** How the files of this app name one another. */
-export interface Imports {
-  /** `@/` and the folder it stands for. */
-  alias: { prefix: string; folder: string } | undefined;
-  /** The ending of a path; most apps leave it out. */
-  ending: '' | '.js' | '.ts';
-}
-
 interface CompilerOptions {
   baseUrl?: string;
   paths?: Record<string, string[]>;
@@ -123,8 +110,11 @@ interface CompilerOptions {
   allowImportingTsExtensions?: boolean;
 }
 
-/** Reads tsconfig.json and what it extends, where that is a file of the app. Relative imports, where there is none. */
-export function findImports(tree: FileTree): Imports {
+/**
+ * Finds out how the files of this app name one another, by tsconfig.json and what it extends, where that is a file of the app: the
+ * alias, such as `@/`, with its folder, and the ending of a path, which most apps leave out. No alias, where there is none.
+ */
+export function findImports(tree: FileTree) {
   const options = compilerOptions(tree, 'tsconfig.json');
   const resolution = options.moduleResolution ?? options.module ?? '';
   const isNode = /^node(16|18|20|next)$/i.test(resolution);
@@ -137,6 +127,8 @@ export function findImports(tree: FileTree): Imports {
   });
   return { alias: found.find(({ prefix }) => prefix === '@/') ?? found[0], ending };
 }
+
+export type Imports = ReturnType<typeof findImports>;
 
 function compilerOptions(tree: FileTree, file: string, depth = 0): CompilerOptions {
   const text = tree.read(file) ?? tree.read(`${file}.json`);

@@ -23,32 +23,24 @@ export interface AppFacts {
   setUpFile?: string;
   /** The set-up as the app has it; missing where it cannot be loaded. */
   idempotency?: LoadedApp['idempotency'];
-  hasPhases: boolean;
+  hasPhases?: boolean;
   /** Destinations of its outbox. */
-  destinations: readonly string[];
-  hasInbox: boolean;
+  destinations?: readonly string[];
+  hasInbox?: boolean;
   /** Sources of its inbox that have a `handle`; missing where it knows none, or cannot be loaded. */
   handled?: readonly string[];
-  hasCronRoute: boolean;
+  hasCronRoute?: boolean;
   /** The passes of a worker that something calls, as far as files tell. */
-  called: string[];
+  called?: string[];
   /** Names of the operations; missing where they cannot be loaded. */
   operations?: string[];
   /** Names of those that say `durability: 'replicated'`. */
-  replicated: string[];
+  replicated?: string[];
 }
 
 /** Set-up, operations and routes, by the app's files and, of the operations, by loading them. */
 export async function checkApp(tree: FileTree, given: ModulePaths, load: () => Promise<LoadedApp>): Promise<AppFacts> {
-  const facts: AppFacts = {
-    findings: [],
-    hasPhases: false,
-    destinations: [],
-    hasInbox: false,
-    hasCronRoute: false,
-    called: [],
-    replicated: [],
-  };
+  const facts: AppFacts = { findings: [] };
   try {
     const app = findApp(tree);
     facts.app = app;

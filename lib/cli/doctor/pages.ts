@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type FileTree, sourceFiles } from '../app/file-tree.ts';
+import { type FileTree, type SourceFile, sourceFiles } from '../app/file-tree.ts';
 import { readImportGraph } from '../app/import-graph.ts';
 import type { App } from '../app/next-app.ts';
 import { blanked, endOf, lineAt } from '../app/source-text.ts';
@@ -11,12 +11,9 @@ const ISSUES = /\b(?:issueKey|mintKey)\s*\(/g;
 const DRAWN =
   /\buse(?:State|Ref|Memo)\s*(?:<[^()]*>)?\(\s*(?:\(\s*\)\s*=>\s*)?(?:crypto\.randomUUID|uuid(?:v[47])?|nanoid|ulid|cuid|createId)\s*\(/g;
 
-interface Page {
-  file: string;
-  /** As it is, and with the insides of strings and comments blanked out: positions are the same. */
-  source: string;
-  code: string;
-}
+/** A page as it is, and with the insides of strings and comments blanked out: positions are the same. */
+const pageOf = ({ file, text }: SourceFile) => ({ file, source: text, code: blanked(text) });
+type Page = ReturnType<typeof pageOf>;
 
 /**
  * Pages that would give everybody the same key (B1), as far as their text tells. Next or the kit notice most of them too:
@@ -25,7 +22,7 @@ interface Page {
 export function checkPages(tree: FileTree, router: string): Finding[] {
   const pages = sourceFiles(tree)
     .filter(({ text }) => /issueKey|mintKey|idempoten|oncekit|force-static/i.test(text))
-    .map(({ file, text }): Page => ({ file, source: text, code: blanked(text) }));
+    .map(pageOf);
   const found = pages.flatMap((page) => [
     ...atModuleLevel(page),
     ...cached(page),

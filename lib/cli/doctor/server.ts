@@ -144,7 +144,7 @@ export async function checkPooler(sql: pg.Client, url: string, directUrl: string
 /** Checks the server's settings of durability. Other checks tell a standby, or a read-only database. */
 export async function checkDurability(
   sql: pg.Client,
-  { rename = (text) => text, replicated }: { rename: Rename | undefined; replicated: readonly string[] },
+  { rename = (text) => text, replicated }: { rename: Rename | undefined; replicated: readonly string[] | undefined },
 ): Promise<Finding[]> {
   const check = checkNamed('Durability');
   const client = rawClient(sql);

@@ -3,7 +3,7 @@ import type { Queryable } from '../database.ts';
 import { counted } from '../table.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import { type KitIndex, type KitSql, readKitSql, scriptOf, statementFor } from './kit-sql.ts';
-import { checkTriggers, type FoundTriggers, readTriggers, triggerFor } from './triggers.ts';
+import { checkTriggers, readTriggers, triggerFor } from './triggers.ts';
 
 const check = checkNamed('Tables');
 
@@ -20,12 +20,6 @@ interface FoundIndex extends Pick<KitIndex, 'table' | 'name' | 'isUnique' | 'isP
   isImmediate: boolean;
 }
 
-/** The kit's tables that are there, by the kit's names, as the database has them. */
-interface Found extends FoundTriggers {
-  tables: Map<TableName, FoundTable>;
-  indexes: FoundIndex[];
-}
-
 const CALLED = 'unnest($1::text[], $2::text[]) AS kit (name, called)';
 const READ = {
   tables: `SELECT name, to_regclass(called)::text AS called, relpersistence = 'u' AS "isUnlogged"
@@ -40,14 +34,17 @@ const READ = {
     LEFT JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u', 'x')`,
 };
 
-async function readFound(sql: Queryable, names: readonly TableName[], rename: Rename = (name) => name): Promise<Found> {
+/** The kit's tables that are there, by the kit's names, as the database has them. */
+async function readFound(sql: Queryable, names: readonly TableName[], rename: Rename = (name) => name) {
   const values = [names, names.map(rename)];
   const tables = new Map<TableName, FoundTable>(
     (await sql.query(READ.tables, values)).rows.map((row) => [row.name, row]),
   );
-  const indexes = (await sql.query(READ.indexes, values)).rows;
+  const indexes = (await sql.query(READ.indexes, values)).rows as FoundIndex[];
   return { indexes, ...(await readTriggers(sql, tables)), tables };
 }
+
+type Found = Awaited<ReturnType<typeof readFound>>;
 
 /**
  * Checks that the tables have what a person at psql can take from them: the unique indexes, which are the guarantee, the

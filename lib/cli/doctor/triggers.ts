@@ -19,13 +19,6 @@ interface FoundTrigger extends Pick<KitTrigger, 'table' | 'name' | 'calls' | 'ty
   isEnabled: boolean;
 }
 
-export interface FoundTriggers {
-  /** By the kit's names. */
-  tables: ReadonlyMap<TableName, { called: string }>;
-  triggers: FoundTrigger[];
-  functions: Set<string>;
-}
-
 const CONDITION = `coalesce(substring(pg_get_triggerdef(pg_trigger.oid) FROM ' WHEN (.*) EXECUTE FUNCTION '), '')`;
 /** Not by LIKE, which asks for the right to read the rows. */
 const COLUMNS = `SELECT string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ') AS columns
@@ -39,15 +32,18 @@ SELECT name AS table, quote_ident(tgname) AS name, proname::text AS calls, prosr
   JOIN pg_trigger ON tgrelid = to_regclass(called) AND NOT tgisinternal
   JOIN pg_proc ON pg_proc.oid = tgfoid`;
 
-export async function readTriggers(sql: Queryable, tables: FoundTriggers['tables']): Promise<FoundTriggers> {
+/** @param tables by the kit's names */
+export async function readTriggers(sql: Queryable, tables: ReadonlyMap<TableName, { called: string }>) {
   const names = [[...tables.keys()], [...tables.values()].map(({ called }) => called)];
   const functions = await sql.query("SELECT proname::text AS name FROM pg_proc WHERE proname LIKE 'oncekit%'");
   return {
     tables,
-    triggers: (await sql.query(TRIGGERS, names)).rows,
-    functions: new Set(functions.rows.map(({ name }) => name)),
+    triggers: (await sql.query(TRIGGERS, names)).rows as FoundTrigger[],
+    functions: new Set<string>(functions.rows.map(({ name }) => name)),
   };
 }
+
+export type FoundTriggers = Awaited<ReturnType<typeof readTriggers>>;
 
 export const triggerFor = (wanted: KitTrigger, found: FoundTriggers) => triggersFor(wanted, found)[0];
 

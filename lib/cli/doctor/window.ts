@@ -60,7 +60,8 @@ export async function checkWindow(sql: Queryable, window: Window | 'unreadable')
     return check.problem(says, 'Raise `retention` to the window plus 15 min at least.');
   }
   const rows: KeptRow[] = (await sql.query(KEPT)).rows;
-  const shortest = Math.min(...rows.map(keptMs));
+  const kept = rows.map((row) => row.expiresAt - Math.max(row.claimedAt, mintedAtOf(row)?.getTime() ?? 0));
+  const shortest = Math.min(...kept);
   const hasForeign = rows.some((row) => mintedAtOf(row) === null);
   if (shortest < windowMs + MARGIN_MS - 1000) {
     const safe = Math.max(1, Math.floor((shortest - MARGIN_MS) / HOUR_MS));
@@ -76,10 +77,6 @@ export async function checkWindow(sql: Queryable, window: Window | 'unreadable')
     );
   }
   return check.ok(hasForeign ? `${says} Clients with keys of their own must not try again for longer.` : says);
-}
-
-function keptMs(row: KeptRow): number {
-  return row.expiresAt - Math.max(row.claimedAt, mintedAtOf(row)?.getTime() ?? 0);
 }
 
 function hours(ms: number): string {

@@ -64,7 +64,7 @@ export async function checkWork(sql: Queryable, options: WorkOptions): Promise<F
     if (count > 0)
       findings.push(check.problem(`${counted(count, what)} should have gone on more than 2 min ago.`, run(pass)));
   };
-  const { operations, destinations, handled } = options;
+  const { operations, destinations = [], handled } = options;
   const keys = split(due, operations);
   for (const [name, count] of keys.unknown) findings.push(check.problem(...ofNoOperation(name, count)));
   // A worker is there, and lets them lie: to run another one is no help.
@@ -143,7 +143,8 @@ const LOSSES = {
   inbox: 'nobody tries again what the inbox could not process',
 };
 
-function checkSeen(seconds: number | null, { hasPhases, destinations, hasInbox, called }: WorkOptions): Finding {
+function checkSeen(seconds: number | null, options: WorkOptions): Finding {
+  const { hasPhases, destinations = [], hasInbox, called = [] } = options;
   const check = checkNamed('Worker');
   if (isRecent(seconds)) return check.ok(`One was seen ${seconds} s ago, and nothing is late.`);
   const isNeeded = { complete: hasPhases, relay: destinations.length > 0, inbox: hasInbox };

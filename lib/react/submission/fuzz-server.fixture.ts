@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { parseKey, uuidV7 } from '../../core/key.ts';
+import { uuidV7 } from '../../core/issued-key.ts';
+import { parseKey } from '../../core/key.ts';
 import { type Outcome, refuse } from '../../core/outcome.ts';
 import { online } from './submission.fixture.ts';
 

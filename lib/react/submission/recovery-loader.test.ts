@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { uuidV7 } from '../../core/key.ts';
+import { uuidV7 } from '../../core/issued-key.ts';
 import type { SubmitAction } from '../idempotent-submit.ts';
 import { success } from './machine.fixture.ts';
 import { initialState } from './machine.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { uuidV7 } from '../../core/key.ts';
+import { uuidV7 } from '../../core/issued-key.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { SubmitAction } from '../idempotent-submit.ts';
 import type { KeyRecord } from './storage.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { uuidV7 } from '../../core/key.ts';
+import { uuidV7 } from '../../core/issued-key.ts';
 import {
   type ConformanceCase,
   caseOf,
