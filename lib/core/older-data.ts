@@ -26,25 +26,19 @@ export function upcastData(
   return upcasted;
 }
 
-/** Where a value lacks what another one has. */
-interface ShapeDifference {
-  /** `.lines[0].sku`; empty for the value itself. */
-  path: string;
-  existing: string;
-  expected: string;
-}
-
 /**
  * Finds the first field of `wanted` that `stored` lacks, or has as another type. Values may differ, fields that nobody wants do
  * no harm, and a field that is null fits any type. A field that is undefined is none: so it is where an upcast reads a name that is not there.
  * Lists are compared as far as both go; within a Map, a Set or an instance of any other class nothing is.
+ *
+ * @returns its path, such as `.lines[0].sku`; empty for the value itself
  */
 export function shapeDifference(
   stored: unknown,
   wanted: unknown,
   path = '',
   within: readonly unknown[] = [],
-): ShapeDifference | undefined {
+): { path: string; existing: string; expected: string } | undefined {
   if (isNothing(wanted) || within.includes(wanted)) return undefined;
   const [existing, expected] = [typeOf(stored), typeOf(wanted)];
   if (existing !== expected) return { path, existing: nameOf(existing), expected: nameOf(expected) };

@@ -96,12 +96,6 @@ function refusePayload(
   return refuse(code, { executed: executedBy(proof), ...words, key: id.key, nextKey });
 }
 
-interface ReadPayload {
-  /** The request with its payload. */
-  readonly whole: ExecuteRequest;
-  readonly canonical: CanonicalTexts;
-}
-
 type PayloadOptions = Pick<
   OperationOptions<StandardSchema, never>,
   'name' | 'schema' | 'fingerprint' | 'volatile' | 'maxItems'
@@ -119,10 +113,11 @@ function readPayload(options: PayloadOptions, request: ExecuteRequest): Awaitabl
   }
 }
 
+/** Returns the request with its payload, and that in canonical form. */
 function canonicalOf(
   { name, fingerprint: narrow, volatile, maxItems = MAX_ITEMS }: PayloadOptions,
   whole: ExecuteRequest,
-): Awaitable<ReadPayload> {
+) {
   const payload = narrow ? returned(`fingerprint of ${name}`, narrow(whole.payload)) : whole.payload;
   const maxValues = Math.max(MAX_VALUES, maxItems * VALUES_PER_ITEM);
   return proceed(canonicalTexts(payload, listOf(volatile), maxValues), (canonical) => {
@@ -133,6 +128,8 @@ function canonicalOf(
     return proceed(canonicalText(context), (more) => ({ whole, canonical: bound(more) }));
   });
 }
+
+type ReadPayload = Awaited<ReturnType<typeof canonicalOf>>;
 
 function badPayload(error: unknown): BadPayloadError {
   if (!isBadPayload(error)) throw error;

@@ -15,15 +15,11 @@ import { assertSecret, type Config } from './config.ts';
 import { beforeDeadline } from './deadline.ts';
 import type { ExecuteRequest } from './definition.ts';
 
-/** A key in the scope it belongs to, and its time. */
-interface Identity {
+/** The key that a caller has sent, or the one that was minted for them, in the scope it belongs to. */
+export interface ResolvedKey {
   id: KeyId;
   /** Null for a key that was not minted here: its time, if it has one, is ignored. */
   mintedAt: Date | null;
-}
-
-/** The identity of the key that a caller has sent, or of the one that was minted for them. */
-export interface ResolvedKey extends Identity {
   /** A fresh key for the same principal's next intent. */
   nextKey: string;
   /** The caller, with their other names. */
@@ -111,7 +107,7 @@ export function identify(
   operation: string,
   who: Principal,
   { secrets, acceptKeys }: { secrets: Secrets; acceptKeys: 'minted' | 'any' },
-): Identity | undefined {
+): Pick<ResolvedKey, 'id' | 'mintedAt'> | undefined {
   const own = scopeOf(operation, who, who.principal);
   assertScope(own);
   if (parsed.shape === 'signed' && secrets.first) {

@@ -82,7 +82,7 @@ export function makeInbox<Tx>(store: InboxStore<Tx>, settings: InboxSettings<Tx>
   assertBackoff('the inbox', backoff, 0);
   const handled = Object.keys(sources).filter((source) => sources[source]?.handle);
   const own = { store, handled, retentionMs, report: quietly(onReport), mutex: new KeyedMutex() };
-  const lanes = new Map(handled.map((source) => [source, { isTaking: false, running: new Set<Promise<void>>() }]));
+  const lanes = new Map(handled.map((source) => [source, newLane()]));
   const context: InboxContext<Tx> = { ...own, sources, attempts, backoff, timeoutMs, random, onPoint };
   return {
     sources: Object.keys(sources),
@@ -115,12 +115,9 @@ const PLACES = { ofSource: 3, ofAll: 6 };
 /** For one try: the wait for a connection, and the time in which a server that says nothing is given up. */
 const MARGIN_MS = 10_000;
 
-/** The events of one source that are run again in this process. */
-interface Lane {
-  /** A pass is taking them; another one at the same time leaves them to it. */
-  isTaking: boolean;
-  readonly running: Set<Promise<void>>;
-}
+/** The events of one source that are run again in this process. While a pass is taking them, another one leaves them to it. */
+const newLane = () => ({ isTaking: false, running: new Set<Promise<void>>() });
+type Lane = ReturnType<typeof newLane>;
 
 /**
  * Runs what is due, each source in a lane of its own. Each event is taken when there is a place for it, so none waits with its

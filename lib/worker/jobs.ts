@@ -189,22 +189,17 @@ async function untilDrained(runner: WorkerPool, { graceMs, stopping }: JobsOptio
 function loggerFor({ runner, log }: JobsOptions): Logger {
   return new runner.Logger(() => (level, message, meta) => {
     if (level !== 'error' && level !== 'warning') return;
-    log(`Jobs: ${isJobFailure(meta) && isProduction() ? withoutMessage(meta) : message}`);
+    log(`Jobs: ${(isProduction() && withoutMessage(meta)) || message}`);
   });
 }
 
-/** The details that graphile-worker gives its line about a job that has failed. */
-interface JobFailure {
-  job: Job;
-  error: unknown;
-}
-
-/** False for a line that a handler has logged through its helpers, with a `failure` of its own. */
-function isJobFailure(meta: object | undefined): meta is JobFailure {
-  return meta !== undefined && 'failure' in meta && 'job' in meta && 'error' in meta;
-}
-
-function withoutMessage({ job, error }: JobFailure): string {
+/**
+ * Says it by the details that graphile-worker gives its line about a job that has failed. Undefined of a line that a handler has
+ * logged through its helpers, with a `failure` of its own.
+ */
+function withoutMessage(meta: object = {}): string | undefined {
+  if (!('failure' in meta && 'job' in meta && 'error' in meta)) return undefined;
+  const { job, error } = meta as { job: Job; error: unknown };
   return `Failed task ${job.id} (${job.task_identifier}, attempt ${job.attempts} of ${job.max_attempts}): ${describe(error)}`;
 }
 

@@ -69,13 +69,7 @@ export type RetryingFetch = (input: RequestInfo | URL, init?: RetryingInit) => P
  * @throws ConfigurationError for options that cannot be meant
  */
 export function createRetryingFetch(options: RetryingFetchOptions = {}): RetryingFetch {
-  const client: Client = {
-    options,
-    policy: completePolicy(options.policy),
-    budget: options.budget === false ? undefined : new RetryBudget(options.budget),
-    clock: { ...SYSTEM_CLOCK, ...options.clock },
-    fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
-  };
+  const client = clientOf(options);
   const breakerOf = options.breaker === false ? undefined : circuitBreakers(completeBreaker(options.breaker));
 
   return async (input, init = {}) => {
@@ -86,13 +80,18 @@ export function createRetryingFetch(options: RetryingFetchOptions = {}): Retryin
   };
 }
 
-interface Client {
-  options: RetryingFetchOptions;
-  policy: RetryPolicy;
-  budget: RetryBudget | undefined;
-  clock: Clock;
-  fetch: typeof fetch;
+/** What the calls of one client share. */
+function clientOf(options: RetryingFetchOptions) {
+  return {
+    options,
+    policy: completePolicy(options.policy),
+    budget: options.budget === false ? undefined : new RetryBudget(options.budget),
+    clock: { ...SYSTEM_CLOCK, ...options.clock },
+    fetch: options.fetch ?? ((...args: Parameters<typeof fetch>) => globalThis.fetch(...args)),
+  };
 }
+
+type Client = ReturnType<typeof clientOf>;
 
 type Ended = Exclude<Reply, { type: 'aborted' }>;
 
