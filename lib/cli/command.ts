@@ -34,18 +34,13 @@ export const flag = { type: 'boolean' } as const;
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** The values of the options by their names, and the arguments without a dash. */
-type ParsedArgs<O extends Options> = ReturnType<
-  typeof parseArgs<{ args: string[]; options: O; allowPositionals: true; strict: true }>
->;
-
 /**
- * Reads a command's arguments.
+ * Reads a command's arguments: the values of the options by their names, and those without a dash.
  *
  * @param names how many arguments without a dash it takes
  * @throws UsageError with the names that exist, for one that does not
  */
-export function readArgs<O extends Options>(args: string[], options: O, names = 0): ParsedArgs<O> {
+export function readArgs<O extends Options>(args: string[], options: O, names = 0) {
   try {
     const read = parseArgs({ args, options, allowPositionals: true, strict: true });
     const count = read.positionals.length;

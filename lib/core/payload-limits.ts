@@ -51,7 +51,8 @@ export function unfitValue(value: unknown, maxItems: number): BadPayloadError | 
   let values = 0;
   while (left.length > 0) {
     const next = left.pop();
-    const items = itemsOf(next);
+    const isCollection = Array.isArray(next) || next instanceof Map || next instanceof Set;
+    const items: unknown[] | undefined = isCollection ? [...next] : undefined;
     if (items && items.length > maxItems) return tooMany('A list has too many items', maxItems, 'items');
     if (isPlainObject(next) && Object.hasOwn(next, '__proto__')) return unusableName();
     const parts = items ?? (isPlainObject(next) ? Object.values(next) : []);
@@ -61,11 +62,6 @@ export function unfitValue(value: unknown, maxItems: number): BadPayloadError | 
     for (const part of parts) left.push(part);
   }
   return undefined;
-}
-
-function itemsOf(value: unknown): readonly unknown[] | undefined {
-  if (Array.isArray(value)) return value;
-  return value instanceof Map || value instanceof Set ? [...value] : undefined;
 }
 
 /** In words for a person, too. */

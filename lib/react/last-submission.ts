@@ -3,7 +3,7 @@
 import { useEffect, useReducer, useState } from 'react';
 import { tryOr } from '../core/errors.ts';
 import { askStatus } from './recovery/status-client.ts';
-import { type KeyRecord, listIntents, openRecords, type Records } from './submission/storage.ts';
+import { type KeyRecord, listIntents, openRecords } from './submission/storage.ts';
 
 /** The form that this browser sent last, as an error page shows it. */
 export interface LastSubmission {
@@ -88,14 +88,8 @@ function asking(last: Submission | undefined): Found {
   return last ? { status: 'asking', intent: last.record.intent } : { status: 'none' };
 }
 
-interface Submission {
-  record: KeyRecord;
-  /** The storage that the record is in. */
-  records: Records;
-}
-
-/** Whichever form of this browser was sent last, where that concerns this page. */
-function lastSubmission(): Submission | undefined {
+/** Whichever form of this browser was sent last, where that concerns this page: its record, and the storage that has it. */
+function lastSubmission() {
   if (typeof window === 'undefined') return undefined;
   const found = (['memory', 'session', 'local'] as const).flatMap((storage) => {
     const records = openRecords(storage);
@@ -107,6 +101,8 @@ function lastSubmission(): Submission | undefined {
   const [last] = found.sort((one, other) => other.record.submittedAt - one.record.submittedAt);
   return last && isConcerned(last.record) ? last : undefined;
 }
+
+type Submission = NonNullable<ReturnType<typeof lastSubmission>>;
 
 /** A form that had its answer is news on its own page only: the answer may have gone with the page that broke. */
 function isConcerned({ state, page, submittedAt }: KeyRecord): boolean {

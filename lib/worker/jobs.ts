@@ -6,7 +6,7 @@ import { assertSetUp } from '../core/errors.ts';
 import { moment, untilAborted } from '../core/wait.ts';
 import { describe } from '../messaging/destination.ts';
 import { Presence } from './liveness.ts';
-import { loop } from './loop.ts';
+import { type LoopOptions, loop } from './loop.ts';
 import { withStatementLimit } from './pool.ts';
 import { INSTALL, type TaskHelpers, type Tasks } from './tasks.ts';
 
@@ -18,7 +18,7 @@ const AFTER_ABORT_MS = 500;
 
 type GraphileWorker = typeof import('graphile-worker');
 
-interface JobsOptions {
+interface JobsOptions extends Pick<LoopOptions, 'stopping' | 'log'> {
   runner: GraphileWorker;
   pool: Pool;
   tasks: TaskList;
@@ -27,10 +27,8 @@ interface JobsOptions {
   graceMs: number;
   /** How long one statement of a handler's own may take, in milliseconds. */
   statementMs: number;
-  stopping: AbortSignal;
   /** The end of that time: what handlers are given as their abort signal. */
   breakingOff: AbortSignal;
-  log: (line: string) => void;
 }
 
 /**
@@ -205,12 +203,10 @@ function withoutMessage(meta: object = {}): string | undefined {
 
 /** The package that jobs need, and nothing else: an optional peer of the kit. Undefined where the app has not installed it. */
 async function findGraphileWorker(): Promise<GraphileWorker | undefined> {
-  try {
-    return await import('graphile-worker');
-  } catch (error) {
+  return await import('graphile-worker').catch((error) => {
     if (isNotInstalled(error)) return undefined;
     throw error;
-  }
+  });
 }
 
 /** True where the package itself is missing; a package that it needs in turn is a broken installation, which says so. */

@@ -3,7 +3,7 @@ import { settleWithin, sleep, untilAborted } from '../core/wait.ts';
 
 const CAP_MS = 5000;
 
-interface LoopOptions {
+export interface LoopOptions {
   /** The loop's name in the log. */
   name: string;
   /** From the end of one pass to the beginning of the next. */

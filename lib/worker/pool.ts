@@ -27,11 +27,7 @@ const ENDS_JOB = /^(complete|fail)_jobs?(_q)?\//;
 // Only the process that the connection itself is known by: through a pooler, whose ids are its own, waiting is taken for silence.
 const WAITS_FOR_LOCK = 'SELECT cardinality(pg_blocking_pids($1)) > 0 AS waits';
 
-type Connected = (
-  error: Error | undefined,
-  client: pg.PoolClient | undefined,
-  release: (why?: unknown) => void,
-) => void;
+type Connected = Parameters<pg.Pool['connect']>[0];
 
 /**
  * The worker's connections, none of which may be silent for long: without an answer in time one is destroyed, and with it

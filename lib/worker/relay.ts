@@ -1,13 +1,10 @@
 import { RELAY_TASK } from '../store/messages.ts';
-import { loop } from './loop.ts';
+import { type LoopOptions, loop } from './loop.ts';
 import type { Figures, Messaging } from './passes.ts';
 import type { Tasks } from './tasks.ts';
 
-interface RelayLoops {
-  everyMs: number;
-  stopping: AbortSignal;
+interface RelayLoops extends Pick<LoopOptions, 'everyMs' | 'stopping' | 'log'> {
   breakingOff: AbortSignal;
-  log: (line: string) => void;
   tell: (task: string, figures: Figures) => void;
 }
 

@@ -160,20 +160,19 @@ export function checkOperations(sources: SourceFile[], { operations }: LoadedApp
     );
   }
   for (const { file, text } of sources) {
-    const defined = operationsIn(text).map(({ index, name }) => ({ index, operation: name }));
-    const renamed = [...text.matchAll(RENAMED)].flatMap(({ index, 1: by, 2: base = '', 4: operation = '' }) => {
-      if (by === 'serverAction') return { index, operation };
+    const renamed = [...text.matchAll(RENAMED)].flatMap(({ index, 1: by, 2: base = '', 4: name = '' }) => {
+      if (by === 'serverAction') return { index, name };
       // A route's caller asks nobody else. What its process leaves unfinished in phases is for a worker.
-      return isInPhases(base, sources) ? { index, operation, route: `${base}.as('${operation}')` } : [];
+      return isInPhases(base, sources) ? { index, name, route: `${base}.as('${name}')` } : [];
     });
-    const all: { index: number; operation: string; route?: string }[] = [...defined, ...renamed];
-    for (const { index, operation, route } of all) {
-      if (listed.has(operation)) continue;
+    const all: { index: number; name: string; route?: string }[] = [...operationsIn(text), ...renamed];
+    for (const { index, name, route } of all) {
+      if (listed.has(name)) continue;
       const lost = route
         ? 'no worker goes on with its keys'
         : 'its form cannot ask what became of a key, and a worker does not know it';
       return check.problem(
-        `${operation} (${file}:${lineAt(text, index)}) is not listed: ${lost}.`,
+        `${name} (${file}:${lineAt(text, index)}) is not listed: ${lost}.`,
         `Add ${route ?? 'it'} to \`operations\` in ${listedIn}.`,
       );
     }

@@ -15,14 +15,11 @@ export const FormContext = createContext<Pick<IdempotentSubmit<unknown>, 'status
 type Tag = 'input' | 'select' | 'textarea';
 type Attributes = ComponentPropsWithRef<'input'> & { name: string };
 
-interface FieldProps extends Attributes {
-  as: Tag;
-  /** False where its error stands elsewhere: behind its label, or at the last field of its name. */
-  showsError: boolean;
-}
-
-/** A field that says that it was refused, and why. On the page that answers a form without JavaScript it keeps its value. */
-export function FormField({ as, showsError, ...rest }: FieldProps) {
+/**
+ * A field that says that it was refused, and why. On the page that answers a form without JavaScript it keeps its value.
+ * `showsError` is false where its error stands elsewhere: behind its label, or at the last field of its name.
+ */
+export function FormField({ as, showsError, ...rest }: Attributes & { as: Tag; showsError: boolean }) {
   const props: Attributes = rest;
   const { refusal, errors, id } = useErrors(props.name);
   // Later answers find the values where a person has left them.

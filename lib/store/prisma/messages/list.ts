@@ -74,17 +74,12 @@ SELECT type, peer, actor, ${epochMs('at')} AS at FROM message_events
  ORDER BY message_events.at, id`;
 
 // Each is answered by its partial index, which holds what is open and not the history.
-const OPEN_SENT = `
-SELECT destination AS peer, d.state, count(*)::int AS count, ${epochMs('min(e.created_at)')} AS "oldestAt"
-  FROM outbox_deliveries d JOIN outbox_events e ON e.id = d.event_id
- WHERE d.state IN ('pending', 'dead')
- GROUP BY 1, 2 ORDER BY 1, 2`;
-
-const OPEN_RECEIVED = `
-SELECT source AS peer, state, count(*)::int AS count, ${epochMs('min(received_at)')} AS "oldestAt"
-  FROM inbox_events
- WHERE state IN ('failed', 'dead')
- GROUP BY 1, 2 ORDER BY 1, 2`;
+const open = (peer: string, from: string, at: string, is: string) => `
+SELECT ${peer} AS peer, state, count(*)::int AS count, ${epochMs(`min(${at})`)} AS "oldestAt"
+  FROM ${from} WHERE ${is} GROUP BY 1, 2 ORDER BY 1, 2`;
+const SENT = 'outbox_deliveries JOIN outbox_events e ON e.id = event_id';
+const OPEN_SENT = open('destination', SENT, 'e.created_at', IS_OPEN);
+const OPEN_RECEIVED = open('source', 'inbox_events', 'received_at', `state IN ('failed', 'dead')`);
 
 const findEvent: Asked<Outbox, 'find'> = async (db, eventId) => {
   const found = db.$queryRawUnsafe(EVENT, eventId);

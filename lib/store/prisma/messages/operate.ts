@@ -18,18 +18,16 @@ RETURNING 1`;
 // has looked at it.
 const AGAIN = `state = 'pending', attempts = 0, next_attempt_at = ${NOW}, settled_at = NULL, fencing_token = d.fencing_token + 1`;
 
-const REQUEUE = `
+const actOnOne = (which: string, set: string, type: string) => `
 WITH changed AS (
-  UPDATE outbox_deliveries d SET ${AGAIN}
-   WHERE destination = $1::text AND event_id = $2::uuid AND state IN ('dead', 'skipped') AND ${AS_SEEN}
-  RETURNING event_id, destination AS peer)${recorded('outbox', 'requeued', '$3')}`;
+  UPDATE outbox_deliveries d SET ${set}
+   WHERE destination = $1::text AND event_id = $2::uuid AND ${which} AND ${AS_SEEN}
+  RETURNING event_id, destination AS peer)${recorded('outbox', type, '$3')}`;
+
+const REQUEUE = actOnOne(`state IN ('dead', 'skipped')`, AGAIN, 'requeued');
 
 // Settled from now on: its retention begins when a person has decided about it.
-const SKIP = `
-WITH changed AS (
-  UPDATE outbox_deliveries SET state = 'skipped', settled_at = clock_timestamp()
-   WHERE destination = $1::text AND event_id = $2::uuid AND state = 'dead' AND ${AS_SEEN}
-  RETURNING event_id, destination AS peer)${recorded('outbox', 'skipped', '$3')}`;
+const SKIP = actOnOne(`state = 'dead'`, `state = 'skipped', settled_at = clock_timestamp()`, 'skipped');
 
 // What is done to many is done in batches, each a commit of its own, so that no statement takes longer than the one who asked waits,
 // and what breaks off goes on where it stopped. A batch is found behind the one before it, in the order of the index: one that began
