@@ -49,7 +49,7 @@ export function GiftForm({ action, initialKey, sampleAction }: Props) {
         </fieldset>
       </fieldset>
       <div className="flex flex-wrap gap-3">
-        <Button name="wrap" value="none">
+        <Button variant="quiet" name="wrap" value="none">
           Order
         </Button>
         <Button variant="quiet" name="wrap" value="gift">

@@ -43,7 +43,7 @@ export function PictureForm({ action, initialKey, maxBytes }: Props) {
         onChange={({ currentTarget }) => setTooLarge((currentTarget.files?.[0]?.size ?? 0) > maxBytes)}
         errors={isTooLarge ? ['This file is too large.'] : refused?.fieldErrors?.picture}
       />
-      <Button>Order the print</Button>
+      <Button variant="quiet">Order the print</Button>
       <MugAnswer submit={submit} />
     </form>
   );

@@ -67,7 +67,7 @@ export function StepsForm({ action, initialKey }: Props) {
             {String(entered.get('city'))}.
           </p>
         ) : null}
-        <Button>Place order</Button>
+        <Button variant="quiet">Place order</Button>
       </Step>
       <div className="flex gap-3 noscript:hidden">
         {step > 0 ? (
@@ -76,7 +76,7 @@ export function StepsForm({ action, initialKey }: Props) {
           </Button>
         ) : null}
         {step < LAST ? (
-          <Button type="button" onClick={() => go(step + 1)}>
+          <Button type="button" variant="quiet" onClick={() => go(step + 1)}>
             Next
           </Button>
         ) : null}

@@ -26,7 +26,10 @@ export function PresetNav({ presets, current }: { presets: readonly Preset[]; cu
               prefetch={false}
               scroll={false}
               aria-current={slug === current ? 'page' : undefined}
-              className={buttonClass(slug === current ? 'primary' : 'quiet', 'text-sm! whitespace-nowrap')}
+              className={buttonClass(
+                'quiet',
+                'text-sm! whitespace-nowrap aria-[current=page]:border-accent aria-[current=page]:ring-1 aria-[current=page]:ring-accent',
+              )}
             >
               {name}
             </Link>

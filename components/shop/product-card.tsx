@@ -29,7 +29,7 @@ export function ProductCard({ product, buy }: { product: Product; buy: (form: Fo
               ))}
             </select>
           </label>
-          <PendingButton disabled={stock === 0} className="flex-1" aria-label={`Buy ${name}`}>
+          <PendingButton variant="quiet" disabled={stock === 0} className="flex-1" aria-label={`Buy ${name}`}>
             Buy
           </PendingButton>
         </form>

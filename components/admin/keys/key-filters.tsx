@@ -49,7 +49,9 @@ export function KeyFilters({ query, operations }: { query: KeysQuery; operations
           <option value="expires">Next to expire</option>
         </SelectField>
         <div className="flex items-center gap-3 sm:max-lg:col-span-2">
-          <Button className="max-sm:flex-1">Filter</Button>
+          <Button variant="quiet" className="max-sm:flex-1">
+            Filter
+          </Button>
           {query.state || query.stuck || query.operation || query.q || query.sort ? (
             <TextLink href="/admin/keys" className="p-2">
               Clear

@@ -34,7 +34,9 @@ export function MessageFilters({ query, peers }: { query: MessagesQuery; peers: 
           ))}
         </SelectField>
         <div className="flex items-center gap-3">
-          <Button className="max-sm:flex-1">Filter</Button>
+          <Button variant="quiet" className="max-sm:flex-1">
+            Filter
+          </Button>
           {state || peer ? (
             <TextLink href={`/admin/messages?box=${box}`} className="p-2">
               Clear

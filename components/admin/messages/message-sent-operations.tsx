@@ -1,4 +1,5 @@
 import type { FoundDelivery, SentDetail } from 'oncekit/admin';
+import type { ButtonVariant } from '../../ui/button.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
@@ -14,12 +15,18 @@ interface Actions {
 
 /** The acts of a person on an event, for each destination; none where it goes out by itself. */
 export function SentOperations({ detail, ...actions }: { detail: SentDetail } & Actions) {
+  const isOne = detail.deliveries.filter(({ state }) => state === 'dead').length === 1;
   return detail.deliveries.map((delivery) => (
-    <Operations key={delivery.destination} delivery={delivery} {...actions} />
+    <Operations key={delivery.destination} delivery={delivery} variant={isOne ? 'primary' : 'quiet'} {...actions} />
   ));
 }
 
-function Operations({ delivery, requeue, skip }: { delivery: FoundDelivery } & Actions) {
+function Operations({
+  delivery,
+  requeue,
+  skip,
+  variant,
+}: { delivery: FoundDelivery; variant: ButtonVariant } & Actions) {
   const { state, eventId: event, destination, aggregate, behind } = delivery;
   const about = { destination, event, settled_at: delivery.settledAt?.toISOString() ?? '' };
   if (state === 'dead') {
@@ -39,7 +46,7 @@ function Operations({ delivery, requeue, skip }: { delivery: FoundDelivery } & A
             title="Its cause is mended"
             words={`It is sent again from its first attempt on${behind ? ', and what waits behind it follows in its order' : ''}. Had it got through after all, ${destination} sees the same event id again.`}
           >
-            <MessageForm action={requeue} about={about} label="Requeue" />
+            <MessageForm action={requeue} about={about} label="Requeue" variant={variant} />
           </MessageAnswer>
           <MessageAnswer
             title={`${destination} can do without it`}

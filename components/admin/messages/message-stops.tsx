@@ -27,7 +27,7 @@ export function MessageStops({ stops, waiting, now, resume }: Props) {
         <p className="mt-1 mb-4 max-w-prose text-sm text-muted">
           Resuming sends what waits, in its order. If it is refused with 410 once more, it stops again; nothing is lost.
         </p>
-        <MessageForm action={resume} about={{ destination }} label={`Resume ${destination}`} />
+        <MessageForm action={resume} about={{ destination }} label={`Resume ${destination}`} variant="quiet" />
       </Panel>
     );
   });
