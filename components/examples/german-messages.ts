@@ -1,5 +1,6 @@
 import type { Messages } from 'oncekit/react';
 import type { PlacedOrder } from '../../shop/orders/orders.ts';
+import type { GoodsWords } from '../lab/goods-fields.tsx';
 
 /** The whole table in German, with words for the refusals that a person meets. */
 export const GERMAN: Messages<PlacedOrder> = {
@@ -25,7 +26,21 @@ export const GERMAN: Messages<PlacedOrder> = {
   show: 'Anzeigen',
   validation: 'Bitte sehen Sie die markierten Felder noch einmal an. Es wurde nichts bestellt.',
   unauthorized: 'Bitte melden Sie sich an und senden Sie die Bestellung dann noch einmal.',
+  failed: 'Davon ist leider nicht mehr genug da. Es wurde nichts bestellt.',
   rate_limited: 'Das waren viele Versuche. Bitte warten Sie einen Moment.',
   unavailable: 'Wir sind gerade nicht erreichbar.',
   payload_mismatch: 'Diese Bestellung wurde schon mit anderen Angaben gesendet. Die neuen gelten nicht.',
+};
+
+/** The fields. */
+export const GERMAN_GOODS: GoodsWords = {
+  product: 'Artikel',
+  quantity: 'Menge',
+  left: (count) => `noch ${count.toLocaleString('de-DE')}`,
+};
+
+/** In place of what the server says of a field, which is English. */
+export const GERMAN_ERRORS: Record<string, string[]> = {
+  sku: ['Bitte wählen Sie einen Artikel.'],
+  quantity: ['Bitte geben Sie eine ganze Zahl von 1 bis 10 ein.'],
 };

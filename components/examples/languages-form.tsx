@@ -11,7 +11,7 @@ import { useState } from 'react';
 import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { type Choice, GoodsFields } from '../lab/goods-fields.tsx';
 import { Button } from '../ui/button.tsx';
-import { GERMAN } from './german-messages.ts';
+import { GERMAN, GERMAN_ERRORS, GERMAN_GOODS } from './german-messages.ts';
 
 interface Props {
   action: SubmitAction<PlacedOrder>;
@@ -25,8 +25,8 @@ const ENGLISH: Partial<Messages<PlacedOrder>> = {
 };
 
 const LANGUAGES = {
-  en: { label: 'English', button: 'Place order', messages: ENGLISH },
-  de: { label: 'Deutsch', button: 'Bestellen', messages: GERMAN },
+  en: { label: 'English', button: 'Place order', messages: ENGLISH, goods: undefined, errors: undefined },
+  de: { label: 'Deutsch', button: 'Bestellen', messages: GERMAN, goods: GERMAN_GOODS, errors: GERMAN_ERRORS },
 };
 type Language = keyof typeof LANGUAGES;
 
@@ -34,8 +34,9 @@ type Language = keyof typeof LANGUAGES;
 export function LanguagesForm({ action, initialKey, products }: Props) {
   const [language, setLanguage] = useState<Language>('en');
   const submit = useIdempotentSubmit(action, { intent: 'example.languages:demo', initialKey });
-  const { button, messages } = LANGUAGES[language];
+  const { button, messages, goods, errors } = LANGUAGES[language];
   const refused = submit.result?.ok === false ? submit.result : null;
+  const wrong = Object.entries(refused?.fieldErrors ?? {}).map(([name, words]) => [name, errors?.[name] ?? words]);
   return (
     <>
       {/* Outside of the form: another language is no other order. */}
@@ -49,7 +50,7 @@ export function LanguagesForm({ action, initialKey, products }: Props) {
       </fieldset>
       <form {...submit.formProps} noValidate lang={language} className="grid gap-4">
         <IdempotencyKeyField {...submit.fieldProps} />
-        <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} />
+        <GoodsFields products={products} errors={Object.fromEntries(wrong)} values={refused?.values} words={goods} />
         <Button>{button}</Button>
         <SubmitStatus submit={submit} messages={messages} />
       </form>

@@ -6,26 +6,39 @@ interface Props {
   products: readonly Choice[];
   errors?: Record<string, string[]> | undefined;
   values?: Record<string, string | string[]> | undefined;
+  words?: GoodsWords;
 }
 
+export interface GoodsWords {
+  product: string;
+  quantity: string;
+  left: (count: number) => string;
+}
+
+const ENGLISH: GoodsWords = {
+  product: 'Product',
+  quantity: 'Quantity',
+  left: (count) => `${count.toLocaleString('en-US')} left`,
+};
+
 /** The same fields in both forms. */
-export function GoodsFields({ products, errors, values }: Props) {
+export function GoodsFields({ products, errors, values, words = ENGLISH }: Props) {
   return (
     <>
       <SelectField
-        label="Product"
+        label={words.product}
         name="sku"
         errors={errors?.sku}
         defaultValue={String(values?.sku ?? products[0]?.sku ?? '')}
       >
         {products.map(({ sku, name, stock }) => (
           <option key={sku} value={sku}>
-            {name} ({stock.toLocaleString('en-US')} left)
+            {name} ({words.left(stock)})
           </option>
         ))}
       </SelectField>
       <Field
-        label="Quantity"
+        label={words.quantity}
         name="quantity"
         type="number"
         inputMode="numeric"

@@ -1,7 +1,8 @@
 'use client';
 
+import { useRouter } from 'next/navigation';
 import { type SubmitAction, useIdempotentSubmit } from 'oncekit/react';
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import type { Side } from '../../shop/lab/crash.ts';
 import type { PlainResult } from '../../shop/lab/order.ts';
 import type { Preset } from '../../shop/lab/presets.ts';
@@ -69,6 +70,11 @@ export function LabBoard({
   const plain = usePlainOrder((to) => lab.note({ at: Date.now(), kind: 'step', side: 'without', to }));
   const columns = { with: useRef<HTMLDivElement>(null), without: useRef<HTMLDivElement>(null) };
   const { start, isPlaying, isStarting, problem } = usePlay({ preset, lab, submit, plain, columns });
+  // The plain column has no action that would have the page count anew.
+  const { refresh } = useRouter();
+  useEffect(() => {
+    if (lab.isFinal) refresh();
+  }, [lab.isFinal, refresh]);
   isBusy.current = () => isPlaying() || submit.isPending || plain.now() === 'waiting';
 
   const isOwnPage = path !== '/lab';
@@ -124,7 +130,7 @@ export function LabBoard({
         {column(
           'with',
           'With oncekit',
-          <OrderForm submit={submit} products={products} href={path} label="Order with oncekit" />,
+          <OrderForm submit={submit} products={products} href={path} label="Order with oncekit" variant="quiet" />,
         )}
       </div>
       {canStart ? (

@@ -1,5 +1,6 @@
 'use client';
 
+import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import type { LabProof } from '../../shop/lab/proof.ts';
 import { Button } from '../ui/button.tsx';
@@ -9,6 +10,7 @@ import { TitledPanel } from '../ui/titled-panel.tsx';
 
 /** Fifty posts with one key at once, and what the database holds then. */
 export function Proof() {
+  const { refresh } = useRouter();
   const [proof, setProof] = useState<LabProof | null>(null);
   const [state, setState] = useState<'idle' | 'sending' | 'failed'>('idle');
   const run = async () => {
@@ -19,6 +21,7 @@ export function Proof() {
       if (!answer.ok) throw new Error(`${answer.status}`);
       setProof(await answer.json());
       setState('idle');
+      refresh();
     } catch {
       setState('failed');
     }

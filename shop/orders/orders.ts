@@ -141,7 +141,7 @@ export async function countLabOrders(who: Principal | null): Promise<{ lab: numb
   if (!who) return { lab: 0, plain: 0 };
   const owner = { tenant: who.tenant, principal: { in: await namesOf(who) } };
   const [lab, plain] = await Promise.all([
-    db().order.count({ where: { ...owner, source: 'lab' } }),
+    db().order.count({ where: { ...owner, source: { in: ['lab', 'api'] } } }),
     db().order.count({ where: { ...owner, source: 'plain' } }),
   ]);
   return { lab, plain };
