@@ -1,20 +1,17 @@
-import { Empty } from '../components/ui/empty.tsx';
-import { PageTitle } from '../components/ui/page-title.tsx';
+import { OutsideAdmin } from '../components/shop/outside-admin.tsx';
+import { NothingHere } from '../components/ui/nothing-here.tsx';
 import { TextLink } from '../components/ui/text-link.tsx';
+import { isAdmin } from '../shop/admin/session.ts';
+import AdminNotFound from './admin/not-found.tsx';
 
 export const metadata = { title: 'Not found' };
 
-export default function NotFound() {
-  return (
-    <>
-      <PageTitle>There is nothing here</PageTitle>
-      <Empty icon="lost">
-        <p className="max-w-prose text-muted">
-          It may be somebody else’s, or it was never there. If it is yours, sign in as you were when you made it.
-        </p>
-        <TextLink href="/sign-in">Sign in</TextLink>
-        <TextLink href="/">Back to the shop</TextLink>
-      </Empty>
-    </>
+/** An address that no page has: Next asks no other file about those, not even for an area with a `not-found` of its own. */
+export default async function NotFound() {
+  const here = (
+    <NothingHere words="No page has this address. It may be mistyped, or the page has gone.">
+      <TextLink href="/">Back to the shop</TextLink>
+    </NothingHere>
   );
+  return <OutsideAdmin inside={(await isAdmin()) ? <AdminNotFound /> : here}>{here}</OutsideAdmin>;
 }

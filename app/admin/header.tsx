@@ -8,8 +8,8 @@ const pages = [
   { name: 'messages', href: '/admin/messages', label: 'Messages' },
 ] as const;
 
-/** Where one is in the admin view, and the way out of it. */
-export function Header({ current }: { current: (typeof pages)[number]['name'] }) {
+/** Where one is in the admin view, if on one of its pages, and the way out of it. */
+export function Header({ current }: { current?: (typeof pages)[number]['name'] }) {
   return (
     <AdminHeader pages={pages} current={current}>
       <form action={signOut} className="pb-2">

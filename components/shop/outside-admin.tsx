@@ -3,7 +3,13 @@
 import { usePathname } from 'next/navigation';
 import type { ReactNode } from 'react';
 
-/** Not in the admin view, which has a sign-in of its own: two of them beside each other would be taken for one. */
-export function OutsideAdmin({ children }: { children: ReactNode }) {
-  return usePathname().startsWith('/admin') ? null : children;
+interface Props {
+  children: ReactNode;
+  /** Stands in its place in the admin view. */
+  inside?: ReactNode;
+}
+
+/** Outside of the admin view alone. That one has a sign-in of its own, say: two beside each other would be taken for one. */
+export function OutsideAdmin({ children, inside = null }: Props) {
+  return usePathname().startsWith('/admin') ? inside : children;
 }

@@ -3,8 +3,8 @@ import type { ReactNode } from 'react';
 
 interface Props {
   pages: readonly { name: string; href: string; label: string }[];
-  /** The name of one of them. */
-  current: string;
+  /** The name of one of them, where one is open. */
+  current?: string | undefined;
   /** The end of the header, such as the way out. */
   children?: ReactNode;
 }
