@@ -10,15 +10,18 @@ import { labOrder, type PlainResult, placePlainOrder } from '../../shop/lab/orde
 import { currentRun } from '../../shop/lab/run.ts';
 import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { postedForm } from '../../shop/session/posted-form.ts';
+import { showingRefusals } from '../../shop/session/refused-form.ts';
 import { currentPrincipal } from '../../shop/session/visitor.ts';
 
 /** A charge per order, for first answers and replayed ones alike: a crash in between loses none. */
-export const orderWithKit = serverAction(labOrder, {
-  onSettled: async (outcome) => {
-    revalidatePath('/lab', 'layout');
-    if (outcome.ok) await chargeLabOrder(outcome.data);
-  },
-});
+export const orderWithKit = showingRefusals(
+  serverAction(labOrder, {
+    onSettled: async (outcome) => {
+      revalidatePath('/lab', 'layout');
+      if (outcome.ok) await chargeLabOrder(outcome.data);
+    },
+  }),
+);
 
 const sellInPhases = serverAction(createOrder, { onSettled: () => revalidatePath('/lab', 'layout') });
 

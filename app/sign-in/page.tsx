@@ -5,9 +5,11 @@ import { Panel } from '../../components/ui/panel.tsx';
 import { PendingButton } from '../../components/ui/pending-button.tsx';
 import { signIn } from './actions.ts';
 
-export const metadata = { title: 'Sign in' };
-
 type Params = Promise<{ error?: string; account?: string; next?: string }>;
+
+export async function generateMetadata({ searchParams }: { searchParams: Params }) {
+  return { title: (await searchParams).error ? 'Error: Sign in' : 'Sign in' };
+}
 
 export default async function SignInPage({ searchParams }: { searchParams: Params }) {
   const { error, account, next } = await searchParams;

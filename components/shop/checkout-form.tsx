@@ -14,6 +14,7 @@ import { CheckoutFields } from './checkout-fields.tsx';
 import { CHECKOUT_WORDS, RELOADED_WORDS } from './checkout-words.ts';
 import { FirstAnswer, isMismatch } from './first-answer.tsx';
 import { AlreadyPlaced, OrderLink } from './placed-order.tsx';
+import { RefreshPlain } from './refresh-plain.tsx';
 import { useOtherSession } from './use-other-session.ts';
 
 // Seldom needed, so no part of what everybody loads.
@@ -22,10 +23,10 @@ const CartOfOthers = lazy(async () => ({ default: (await import('./other-session
 
 /**
  * As high as the button and most of what is said above it, so that the page stands still. While the order is placed, the
- * button itself says so, and the words are for those who hear them. "Start over" is the last resort.
+ * button itself says so, and the words are for those who hear them.
  */
 const AREA = [
-  'grid min-h-38 content-end gap-3 sm:min-h-33 *:data-[action=start-over]:order-last',
+  'grid min-h-38 content-end gap-3 sm:min-h-33',
   '[&>[role=status]:not(:empty,:has(+ul))]:min-h-24 [&>[role=status]:not(:empty,:has(+ul))]:content-center sm:[&>[role=status]:not(:empty,:has(+ul))]:min-h-18',
   '[&>[role=status][data-state=executing]]:h-0! [&>[role=status][data-state=executing]]:min-h-0!',
   '[&>[role=status][data-state=executing]]:p-0!',
@@ -114,6 +115,7 @@ function ToPay({ cart, isBeingPaid }: { cart: CartView; isBeingPaid: boolean }) 
       <Notice tone="info">
         This cart is being paid for just now. Your card is charged at most once.
         <OrderLink id={cart.orderId} />
+        <RefreshPlain href={`/orders/${cart.orderId}`} />
       </Notice>
     );
   }

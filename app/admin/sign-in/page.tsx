@@ -8,7 +8,9 @@ import { adminPath, isAdmin } from '../../../shop/admin/session.ts';
 import { signIn } from '../actions.ts';
 import type { Params } from '../require-admin.ts';
 
-export const metadata = { title: 'Admin sign-in' };
+export async function generateMetadata({ searchParams }: { searchParams: Promise<Params> }) {
+  return { title: messageOf(await searchParams) ? 'Error: Admin sign-in' : 'Admin sign-in' };
+}
 
 export default async function AdminSignInPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;

@@ -45,11 +45,14 @@ export function LiveUpdates({ probe }: { probe?: string | undefined }) {
   }, [isOn, isRefreshing, refresh, probe]);
 
   return (
-    <div className="flex flex-wrap items-center gap-3 text-sm text-muted">
-      <span data-live={isOn && !isAway && !isLeft}>{words(isOn, isAway, isLeft)}</span>
-      <Button type="button" variant="quiet" onClick={() => setOn(!isOn)}>
-        {isOn ? 'Pause updates' : 'Resume updates'}
-      </Button>
+    <div className="text-sm text-muted">
+      <p className="hidden noscript:block">Reload this page to see what is new.</p>
+      <div className="flex flex-wrap items-center gap-3 noscript:hidden">
+        <span data-live={isOn && !isAway && !isLeft}>{words(isOn, isAway, isLeft)}</span>
+        <Button type="button" variant="quiet" onClick={() => setOn(!isOn)}>
+          {isOn ? 'Pause updates' : 'Resume updates'}
+        </Button>
+      </div>
     </div>
   );
 }

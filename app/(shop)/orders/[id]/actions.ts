@@ -4,9 +4,10 @@ import { revalidatePath } from 'next/cache';
 import { serverAction } from 'oncekit/next';
 import { cancelOrder } from '../../../../shop/orders/cancel.ts';
 import { refund } from '../../../../shop/payments/refund.ts';
+import { showingRefusals } from '../../../../shop/session/refused-form.ts';
 
 /** The answer shows the order as it is then, also when it is a replay. */
 const onSettled = () => revalidatePath('/orders/[id]', 'page');
 
-export const giveMoneyBack = serverAction(refund, { onSettled });
-export const cancel = serverAction(cancelOrder, { onSettled });
+export const giveMoneyBack = showingRefusals(serverAction(refund, { onSettled }));
+export const cancel = showingRefusals(serverAction(cancelOrder, { onSettled }));

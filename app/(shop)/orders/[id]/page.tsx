@@ -4,6 +4,7 @@ import { CancelForm } from '../../../../components/shop/cancel-form.tsx';
 import { KeepFresh } from '../../../../components/shop/keep-fresh.tsx';
 import { OrderHeading } from '../../../../components/shop/order-heading.tsx';
 import { OrderView } from '../../../../components/shop/order-view.tsx';
+import { RefreshPlain } from '../../../../components/shop/refresh-plain.tsx';
 import { RefundForm } from '../../../../components/shop/refund-form.tsx';
 import { RefundList } from '../../../../components/shop/refund-list.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
@@ -58,7 +59,12 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
           <RefundList refunds={order.refunds} />
         </div>
       </div>
-      {isOpen ? <KeepFresh /> : null}
+      {isOpen ? (
+        <>
+          <KeepFresh />
+          <RefreshPlain />
+        </>
+      ) : null}
     </>
   );
 }
