@@ -38,7 +38,12 @@ export function CartOfOthers({ cartId }: { cartId: string }) {
 export function OtherSession({ cart, cartId, account, isInDoubt, buy }: Props) {
   const isGuest = cart !== null && account === undefined;
   return (
-    <div role="alert" className="grid justify-items-start gap-3 rounded-lg bg-warn-surface px-4 py-4 text-warn">
+    <div
+      role="alert"
+      ref={takeLostFocus}
+      tabIndex={-1}
+      className="grid justify-items-start gap-3 rounded-lg bg-warn-surface px-4 py-4 text-warn"
+    >
       <p className="flex items-center gap-2 font-semibold">
         <Icon name="lost" />
         {titleOf(cart, account, isInDoubt)}
@@ -50,6 +55,11 @@ export function OtherSession({ cart, cartId, account, isInDoubt, buy }: Props) {
       {isGuest ? null : <SignIn cartId={cartId} words="Sign in again" holdsValues={cart !== null} />}
     </div>
   );
+}
+
+/** The button that had it has gone, and the focus with it to the page's beginning. */
+function takeLostFocus(notice: HTMLElement | null): void {
+  if (document.activeElement === document.body) notice?.focus();
 }
 
 function titleOf(cart: CartView | null, account: string | undefined, isInDoubt: boolean): string {

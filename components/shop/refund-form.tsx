@@ -49,12 +49,13 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
             <Field
               // Another amount is left than before: what was entered is no longer meant.
               key={refundableCents}
+              id="amount"
               label={`Amount in dollars (up to ${formatCents(refundableCents)})`}
               name="amount"
               inputMode="decimal"
               autoComplete="off"
               required
-              errors={refused?.fieldErrors?.amount}
+              errors={refused?.reason === 'exceeds_payment' ? [refused.message] : refused?.fieldErrors?.amount}
               defaultValue={String(refused?.values?.amount ?? (refundableCents / 100).toFixed(2))}
             />
             <IdempotentSubmitButton submit={submit} variant="quiet" busyWords="Giving it back…">

@@ -53,17 +53,15 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
         </div>
       ) : null}
       {waiting ? (
-        <section className="mb-8" aria-labelledby="waiting-title">
-          <h2 id="waiting-title" className="mb-3 text-lg font-semibold">
-            Waiting for somebody
-          </h2>
+        <div className="mb-8">
+          <h2 className="mb-3 text-lg font-semibold">Waiting for somebody</h2>
           <KeyTable label="Waiting for somebody" rows={waiting.rows} now={now} isNarrowed />
           {waiting.hasMore ? (
             <p className="mt-3">
               <TextLink href={listHref(query, { stuck: '1' })}>All that are stuck</TextLink>
             </p>
           ) : null}
-        </section>
+        </div>
       ) : null}
       <h2 className="mb-3 text-lg font-semibold">{isNarrowed(query) ? 'Found' : 'All keys'}</h2>
       <KeyFilters query={query} operations={operationNames} />
