@@ -112,6 +112,7 @@ test('on a phone, too: what waits for somebody comes first, a row reads without 
   const tables = page.getByRole('main').getByRole('table');
   const waiting = page.getByRole('region', { name: 'Waiting for somebody' }).last();
   await expect(tables.first()).toContainText(key);
+  expect(await axeFinds(page)).toEqual([]);
   await expect(waiting.getByRole('row').last().getByRole('cell')).toHaveCount(7);
   const headings = await page.getByRole('main').getByRole('heading').allTextContents();
   expect(headings.indexOf('Waiting for somebody')).toBeLessThan(headings.indexOf('Storage'));

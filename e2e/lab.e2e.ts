@@ -47,6 +47,9 @@ for (const { slug, without, requests } of played) {
       with: { ...ONE, ...(requests && { requests: requests.with }) },
       without: { ...without, ...(requests && { requests: requests.without }) },
     });
+    // The page's own count of all orders says no other number.
+    await expect(page.locator('[data-count=plain]')).toHaveText(`${without.orders}`);
+    await expect(page.locator('[data-count=lab]')).toHaveText('1');
     expect(await held(db, gateway, page)).toEqual({ with: ONE, without });
     await picture(page, slug);
     if (slug === 'lost-answer') await picture(page, 'timeline', page.locator('figure', { has: page.locator('svg') }));

@@ -1,3 +1,4 @@
+import { enter } from './fixtures/admin.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
 import { ADA } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';
@@ -18,7 +19,9 @@ test('a validation error keeps what was typed and consumes no key', async ({ pag
   await shop.checkout();
   await page.getByLabel('Email').fill('not an address');
   await shop.placeOrder.click();
-  await expect(page.getByText('Enter an e-mail address').first()).toBeVisible();
+  await expect(page).toHaveTitle(/^Error: Checkout/);
+  await expect(page.getByRole('alert').first().getByRole('link')).toHaveText(/^Enter an e-mail address/);
+  await expect(page.getByRole('alert').first()).toBeInViewport();
   await expect(page.getByLabel('City')).toHaveValue(ADA.City);
   expectCounted(await shop.gained()).toEqual({ orders: 0, stockTaken: 0, keys: 0 });
   await page.getByLabel('Email').fill(ADA.Email);
@@ -33,6 +36,8 @@ test('a stored refusal keeps what was typed, and the next submit is a new intent
   await db.product.update({ where: { sku: 'notebook' }, data: { stock: 0 } });
   await shop.placeOrder.click();
   await expect(shop.status).toContainText('Notebook has just sold out');
+  await expect(page).toHaveTitle(/^Error: Checkout/);
+  await expect(page.getByRole('alert').first()).toContainText('Notebook has just sold out');
   await expect(page.getByLabel('City')).toHaveValue(ADA.City);
   await db.product.update({ where: { sku: 'notebook' }, data: { stock } });
   await shop.recount();
@@ -71,4 +76,16 @@ test('what is not there is a 404, and "sign in first" a redirect, before anythin
   expect((await request.get('/orders/nobody-has-this')).status()).toBe(404);
   const adminPage = await request.get('/admin/keys', { maxRedirects: 0 });
   expect([adminPage.status(), adminPage.headers().location]).toEqual([307, '/admin/sign-in?next=%2Fadmin%2Fkeys']);
+});
+
+test('the admin view promises nothing that it cannot do, and says by itself what is not there', async ({
+  page,
+  app,
+}) => {
+  await enter(page, app);
+  await page.goto('/admin/keys');
+  await expect(page.getByText('Reload this page to see what is new.')).toBeVisible();
+  await expect(page.getByText('Updates by itself.')).toBeHidden();
+  expect((await page.goto('/admin/not-there'))?.status()).toBe(404);
+  await expect(page.getByRole('main').getByRole('link', { name: 'All keys' })).toBeVisible();
 });

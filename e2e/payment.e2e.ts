@@ -55,6 +55,12 @@ test('a refund gives back once, also when its answer is lost', async ({ page, sh
   await shop.placeOrder.click();
   await page.waitForURL('**/orders/*');
   const orderId = page.url().split('/').at(-1) ?? '';
+  const amount = page.getByLabel(/^Amount/);
+  const paid = await amount.inputValue();
+  await amount.fill('99.00');
+  await page.getByRole('button', { name: 'Get refund' }).click();
+  await expect(amount).toHaveAttribute('aria-invalid', 'true');
+  await amount.fill(paid);
   await network.break({ match: { method: 'POST' }, kind: 'lose-answer', times: 1 });
   await page.getByRole('button', { name: /refund/i }).click();
   await expect.poll(() => db.refund.count({ where: { orderId, status: 'succeeded' } })).toBe(1);

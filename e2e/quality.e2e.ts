@@ -1,3 +1,4 @@
+import type { Locator } from '@playwright/test';
 import { budgetOf, overBudget, routeSizes } from '../scripts/package/route-sizes.ts';
 import { untilOrdered } from './fixtures/checkout-plays.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
@@ -25,6 +26,27 @@ test('axe finds nothing in a page of each template, and none is wider than a pho
   }
 });
 
+test('forced colours leave each notice its frame, each filled button its shape, and one page of several current', async ({
+  page,
+}) => {
+  await page.emulateMedia({ forcedColors: 'active' });
+  await page.goto('/sign-in?error=wrong');
+  const looks = (locator: Locator) =>
+    locator.evaluate((element) => {
+      const { backgroundColor, outlineStyle, textDecorationLine } = getComputedStyle(element);
+      return { backgroundColor, outlineStyle, textDecorationLine };
+    });
+  const { backgroundColor: canvas } = await looks(page.locator('body'));
+  expect((await looks(page.getByRole('main').getByRole('button'))).backgroundColor).not.toBe(canvas);
+  expect((await looks(page.getByRole('alert').locator('> div'))).outlineStyle).toBe('solid');
+  const decorations = await Promise.all(
+    (await page.getByRole('banner').getByRole('link').all()).map(
+      async (link) => (await looks(link)).textDecorationLine,
+    ),
+  );
+  expect(decorations.filter((line) => line === 'underline')).toHaveLength(1);
+});
+
 test('axe finds nothing in any other page, and none is wider than a phone', { tag: '@all' }, async ({ page }) => {
   for (const path of PAGES.more) {
     await page.goto(path);
@@ -46,7 +68,13 @@ test('axe finds nothing in an order on its way, from the cart to the receipt of 
   await shop.placeOrder.click();
   await expect(page.getByText('Enter your name.').first()).toBeVisible();
   await expectGoodPage(page, 'the checkout, refused');
-  await shop.fillAddress();
+  // No list and no card grows by words that are long.
+  await shop.fillAddress({
+    ...ADA,
+    Name: `${ADA.Name} ${'n'.repeat(180)}`,
+    Email: `${'m'.repeat(60)}@${'d'.repeat(60)}.example`,
+    City: 'c'.repeat(200),
+  });
   await network.break({ match: { method: 'POST' }, kind: 'lose-answer', times: 50 });
   await shop.placeOrder.click();
   await expect(shop.status).toHaveAttribute('data-state', 'unknown');

@@ -88,6 +88,7 @@ test('lost before the first submit, by a guest: one click carries on, with what 
   await context.clearCookies();
   await shop.placeOrder.click();
   await expect(notice(page)).toContainText('Nothing was ordered');
+  await expect(notice(page)).toBeFocused();
   await expectEntered(page);
   expectCounted(await shop.gained()).toEqual(NONE);
   await page.getByRole('button', { name: 'Carry on' }).click();

@@ -91,3 +91,25 @@ test('a lost refund waits for a person, who says that it shall not happen: nothi
   await expect(page.locator('[data-order-status=refunded]')).toBeVisible();
   expectCounted(await gateway.refunds(id)).toHaveLength(1);
 });
+
+test.describe('without JavaScript', () => {
+  test.use({ javaScriptEnabled: false });
+
+  test('a lost charge is said at the top of the page, which leads to its order by itself', { tag: '@all' }, async ({
+    page,
+    shop,
+    gateway,
+    db,
+  }) => {
+    await shop.checkout();
+    await gateway.break({ path: '/v1/payment_intents', kind: 'lose-answer' });
+    await shop.placeOrder.click();
+    await expect(page.getByRole('alert').first()).toContainText('We are finding out whether it went through.');
+    await expect(page.getByRole('alert').first()).toBeInViewport();
+    await expect(page).toHaveTitle(/^Checkout/);
+    const { id } = await latestOrder(db);
+    await page.waitForURL(`**/orders/${id}`);
+    await expect(page.getByRole('heading', { name: 'Your payment is being finished' })).toBeVisible();
+    expectCounted(await gateway.charges(id)).toHaveLength(1);
+  });
+});

@@ -38,7 +38,7 @@ export async function Sent({ eventId, actKey, notice }: Shown) {
         now={now}
         resume={{ send: resumeDestination, actKey }}
       />
-      <div className="grid gap-6">
+      <div className="grid grid-cols-1 gap-6">
         <SentOperations detail={detail} requeue={{ send: requeueSent, actKey }} skip={{ send: skipSent, actKey }} />
         <SentFacts detail={detail} now={now} />
         <SentDeliveries detail={detail} stops={stops} now={now} />
@@ -59,7 +59,7 @@ export async function Received({ notice, actKey, ...event }: Shown & { source: s
     <>
       <PageTitle>Event of {detail.source}</PageTitle>
       {notice}
-      <div className="grid gap-6">
+      <div className="grid grid-cols-1 gap-6">
         <ReceivedOperations detail={detail} requeue={{ send: requeueReceived, actKey }} />
         <ReceivedFacts detail={detail} now={now} />
         <MessageShape
