@@ -282,7 +282,7 @@ export interface FoundReceived extends InboxRow {
   records: MessageRecord[];
 }
 
-export interface FailedAttempt extends Pick<ReceiveOptions, 'taken'> {
+interface FailedAttempt extends Pick<ReceiveOptions, 'taken'> {
   /** The payload for the next try; null where it is not kept, and only its sender can send it again. */
   payload: string | null;
   /** One pause for each attempt but the last: beyond them it is dead. */

@@ -1,8 +1,8 @@
 import { derivedId, type PhasesContext, type Refused } from 'oncekit';
 import type { Client } from '../db.ts';
 import { announce } from '../outbox.ts';
-import { charge } from '../payments/charge.ts';
-import { heardOf } from '../payments/events/conclusion.ts';
+import { CHARGE_STEP, charge } from '../payments/charge.ts';
+import { heardOf, noteOnce } from '../payments/events/conclusion.ts';
 import { post } from '../payments/ledger.ts';
 import { refused } from '../payments/stripe-errors.ts';
 import { giveUp, type PlacedOrder } from './orders.ts';
@@ -72,10 +72,8 @@ export async function sell({ atomic, foreign, fail, key, scope }: Steps, sale: S
   });
 
   const { amountCents } = order;
-  const charged = await foreign(
-    'charge_created',
-    charge({ orderId: id, amountCents, paymentMethod: sale.paymentMethod }),
-  );
+  const wanted = { orderId: id, amountCents, paymentMethod: sale.paymentMethod };
+  const charged = await foreign(CHARGE_STEP, charge(wanted));
   // A send that is declined has ended already, by its judge; this one was found by a look-up.
   if ('declined' in charged) {
     const { refuse, data, status, message } = refused('card_declined', charged.declined);
@@ -117,6 +115,6 @@ export async function undoSale(
   await tx.auditRecord.create({ data: { action: 'order.payment_failed', ...about, data: { reason } } });
   for (const paymentIntent of await heardOf(tx, { key, scope }, 'payment_intent.succeeded ')) {
     const data = { paymentIntent, amountCents: order.amountCents, orderStatus: 'payment_failed' };
-    await tx.auditRecord.create({ data: { action: 'payment.unexpected', ...about, data } });
+    await noteOnce(tx, { action: 'payment.unexpected', ...about }, 'paymentIntent', data);
   }
 }

@@ -4,6 +4,12 @@ import type Stripe from 'stripe';
 import { paymentCall, payments } from './payments.ts';
 import { type Decline, declineOf, judgePayment } from './stripe-errors.ts';
 
+/** The step of a sale that charges. What the provider says of it names it, so it is never renamed while keys are open. */
+export const CHARGE_STEP = 'charge_created';
+
+/** The one currency of this shop. */
+export const CURRENCY = 'usd';
+
 interface Charge {
   orderId: string;
   amountCents: number;
@@ -25,7 +31,7 @@ export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
       const intent = await stripe.paymentIntents.create(
         {
           amount: amountCents,
-          currency: 'usd',
+          currency: CURRENCY,
           payment_method: paymentMethod,
           confirm: true,
           metadata: { order_id: orderId },
@@ -50,12 +56,21 @@ export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
     async fromReference(reference, options) {
       const intent = await stripe.paymentIntents.retrieve(reference, {}, options);
       const outcome = outcomeOf(intent);
-      if (intent.metadata.order_id === wanted.orderId && isPaid(outcome)) return outcome.found;
+      const isOurs = intent.metadata.order_id === wanted.orderId && isOfAmount(intent, wanted);
+      if (isOurs && isPaid(outcome)) return outcome.found;
       throw new Error(
-        `${reference} is no payment of the order ${wanted.orderId}, or it is not paid: ${intent.status}.`,
+        `${reference} is no payment of ${wanted.amountCents} ${CURRENCY} for the order ${wanted.orderId}, or it is not paid: ${intent.status}.`,
       );
     },
   });
+}
+
+/** Tells whether as much was received as the call asks for. */
+export function isOfAmount(
+  { amount_received, currency }: Stripe.PaymentIntent,
+  { amountCents }: Pick<Charge, 'amountCents'>,
+): boolean {
+  return amount_received === amountCents && currency === CURRENCY;
 }
 
 function outcomeOf(intent: Stripe.PaymentIntent): LookedUp<Charged> {

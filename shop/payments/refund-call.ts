@@ -4,6 +4,9 @@ import Stripe from 'stripe';
 import { paymentCall, payments } from './payments.ts';
 import { judgePayment } from './stripe-errors.ts';
 
+/** The step of a refund that gives back. What the provider says of it names it, so it is never renamed while keys are open. */
+export const RETURN_STEP = 'refund_created';
+
 interface Return {
   refundId: string;
   orderId: string;

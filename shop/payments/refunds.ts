@@ -2,15 +2,15 @@ import { derivedId, type PhasesContext, type Refused } from 'oncekit';
 import type { Client } from '../db.ts';
 import { dollars } from '../orders/money.ts';
 import { lockOrder, refundable } from '../orders/orders.ts';
-import { heardOf } from './events/conclusion.ts';
+import { heardOf, noteOnce } from './events/conclusion.ts';
 import { bookRefund } from './refund-booking.ts';
-import { giveBack } from './refund-call.ts';
+import { giveBack, RETURN_STEP } from './refund-call.ts';
 
 type Tx = Pick<Client, 'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe'>;
 type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'fail' | 'key' | 'scope'>;
 
-/** The way by which a refund was asked for: one key under both is two intents (K4). */
-export type RefundSource = 'form' | 'api';
+/** The way by which a refund was asked for: one key under two of them is two intents (K4). */
+export type RefundSource = 'form' | 'api' | 'unexpected';
 
 /** The result of a refund. */
 export interface RefundMade {
@@ -62,7 +62,7 @@ export async function giveRefund(
     return { paymentIntent, paidCents };
   });
 
-  const returned = await foreign('refund_created', giveBack({ refundId: id, orderId, amountCents, ...payment }));
+  const returned = await foreign(RETURN_STEP, giveBack({ refundId: id, orderId, amountCents, ...payment }));
   if ('refused' in returned) return fail('refund_refused', { code: returned.refused }, TOO_LATE);
 
   return atomic('refunded', async (tx) => {
@@ -91,6 +91,8 @@ export async function undoRefund(
   const mine = { tenant, principal, source, idempotencyKey: key };
   const refund = await tx.refund.findFirst({ where: { ...mine, status: 'pending' } });
   if (!refund) return;
+  // As whoever hears of it from the provider: of two of them, the later one finds what the earlier has noted.
+  await lockOrder(tx, refund.orderId, scope);
   const failed = { status: 'failed', settledAt: new Date() };
   await tx.refund.updateMany({ where: { id: refund.id, status: 'pending' }, data: failed });
   const { id: refundId, orderId, amountCents } = refund;
@@ -99,6 +101,6 @@ export async function undoRefund(
   if (reason === 'refund_refused') return;
   for (const providerRefund of await heardOf(tx, { key, scope }, 'refund.')) {
     const data = { refundId, providerRefund, amountCents };
-    await tx.auditRecord.create({ data: { action: 'refund.unexpected', ...about, data } });
+    await noteOnce(tx, { action: 'refund.unexpected', ...about }, 'providerRefund', data);
   }
 }

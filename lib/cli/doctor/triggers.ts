@@ -43,7 +43,7 @@ export async function readTriggers(sql: Queryable, tables: ReadonlyMap<TableName
   };
 }
 
-export type FoundTriggers = Awaited<ReturnType<typeof readTriggers>>;
+type FoundTriggers = Awaited<ReturnType<typeof readTriggers>>;
 
 export const triggerFor = (wanted: KitTrigger, found: FoundTriggers) => triggersFor(wanted, found)[0];
 

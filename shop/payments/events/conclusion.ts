@@ -7,6 +7,9 @@ import { idempotency } from '../../idempotency.ts';
 /** A transaction of the inbox. */
 export type Tx = Parameters<typeof idempotency.recordEvidence>[0];
 
+/** Words of the provider, or its word that a step's call has succeeded, with its reference. */
+type Evidence = Parameters<typeof idempotency.recordEvidence>[2];
+
 /** The result of an event; the inbox keeps it. */
 export type Applied =
   /** The key of the operation that is to do it has heard of it. */
@@ -25,6 +28,7 @@ const OPERATIONS: Record<string, string> = {
   api: 'orders.create',
   'refund form': 'refund',
   'refund api': 'refunds.create',
+  'refund unexpected': 'refund.unexpected',
 };
 
 interface Own {
@@ -34,21 +38,28 @@ interface Own {
   idempotencyKey: string | null;
 }
 
+/** The operation that an order or a refund comes from; undefined for one that comes from none. */
+export function operationOf(what: 'order' | 'refund', source: string): string | undefined {
+  return OPERATIONS[what === 'refund' ? `refund ${source}` : source];
+}
+
 /**
- * Tells the operation that an order or a refund belongs to what the provider has said of it; undefined when that
- * operation has ended. What it comes to is found out by the operation itself, which asks: an event may be older than
- * what is known, and money is booked in one place.
+ * Tells the operation that an order or a refund belongs to what the provider has said of it. Undefined when that operation
+ * has ended, and this is nothing new; `contradicts` when it has ended otherwise, or by another payment or refund. What an
+ * open one comes to is found out by the operation itself, which looks at the object that is named, or asks: an event may be
+ * older than what is known, and money is booked in one place.
  */
 export async function tell(
   tx: Tx,
   what: 'order' | 'refund',
   { tenant, principal, source, idempotencyKey: key }: Own,
-  said: string,
-): Promise<Applied | undefined> {
-  const operation = OPERATIONS[what === 'refund' ? `refund ${source}` : source];
+  said: Evidence,
+): Promise<Applied | 'contradicts' | undefined> {
+  const operation = operationOf(what, source);
   if (!operation || !key) return undefined;
-  const isUnfinished = await idempotency.recordEvidence(tx, { tenant, principal, operation, key }, said, 'stripe');
-  return isUnfinished ? { did: 'evidence', operation, key } : undefined;
+  const heard = await idempotency.recordEvidence(tx, { tenant, principal, operation, key }, said, 'stripe');
+  if (heard === 'none') return undefined;
+  return heard === 'contradicts' ? heard : { did: 'evidence', operation, key };
 }
 
 /**
@@ -80,7 +91,7 @@ interface Note {
  * @param by which of the data is the provider's name for it
  */
 export async function noteOnce<Data extends Record<string, string | number | null>>(
-  tx: Tx,
+  tx: Pick<Client, 'auditRecord'>,
   about: Note,
   by: keyof Data & string,
   data: Data,
@@ -125,7 +136,9 @@ export async function orderOfPayment(
 /** The refund of this shop's that the provider was asked for. It keeps our name for it, and says it again. */
 export async function ownRefund(tx: Tx, { metadata }: Stripe.Refund, paymentIntent: string) {
   const { success: isId, data: id } = z.uuid().safeParse(metadata?.refund_id);
-  return isId ? await tx.refund.findFirst({ where: { id, order: { paymentIntent } } }) : null;
+  // Of a payment that nobody expected, the order knows no id.
+  const isOfPayment = { OR: [{ order: { paymentIntent } }, { source: 'unexpected' }] };
+  return isId ? await tx.refund.findFirst({ where: { id, ...isOfPayment }, include: { order: true } }) : null;
 }
 
 /** The provider gives an object, or its id alone. */

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createAdmin } from 'oncekit/admin';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { openShop, untilFinal } from '../../shop.fixture.ts';
@@ -203,24 +202,13 @@ test('a refund that is known to have failed is not booked by what was said of it
   expect(await notesOf(id, 'refund.reversed')).toEqual([]);
 });
 
-/** A refund or a checkout whose answer was lost, and of which the provider cannot be asked. */
-async function unknown(path: string, lookup: { path: string; method?: 'GET' }, ask: (key: string) => Promise<unknown>) {
+/** A refund whose answer was lost, and of which the provider cannot be asked. */
+async function unknownRefund(order: string) {
   const key = randomUUID();
-  await shop.break({ kind: 'lose-answer', path });
-  await shop.break({ kind: 'down', ...lookup });
-  expect(await ask(key)).toMatchObject({ ok: false, code: 'outcome_unknown' });
+  await shop.break({ kind: 'lose-answer', path: '/v1/refunds' });
+  await shop.break({ kind: 'down', path: '/v1/refunds', method: 'GET' });
+  expect(await shop.giveBack(order, '5.00', { key })).toMatchObject({ ok: false, code: 'outcome_unknown' });
   return key;
-}
-const unknownRefund = (order: string) =>
-  unknown('/v1/refunds', { path: '/v1/refunds', method: 'GET' }, (key) => shop.giveBack(order, '5.00', { key }));
-
-/** A person says that it did not happen. */
-async function markFailed(key: string) {
-  const { tenant, principal, operation } = await shop.client.idempotencyKey.findFirstOrThrow({ where: { key } });
-  const admin = createAdmin({ prisma: shop.client, complete: shop.idempotency.completeKey });
-  const seen = await admin.findKey({ tenant, principal, operation, key });
-  expect(seen && (await admin.resolve(seen, { kind: 'failed' }, 'eve'))).toBe('recorded');
-  await shop.heal();
 }
 
 test('a refund that fails before its operation has booked it is written down behind that', async () => {
@@ -238,50 +226,6 @@ test('a refund that fails before its operation has booked it is written down beh
     .$executeRaw`UPDATE inbox_events SET next_attempt_at = now() - interval '1 s' WHERE state = 'failed'`;
   expect(await inbox.retryDue()).toMatchObject({ processed: 1 });
   expect(await notesOf(id, 'refund.reversed')).toMatchObject([{ data: { providerRefund: refund?.id } }]);
-});
-
-test('a checkout that is marked as failed though its payment was heard of is written down, once', async () => {
-  const cart = await shop.cart();
-  const search = { path: '/v1/payment_intents/search' };
-  const key = await unknown('/v1/payment_intents', search, (key) => shop.place(cart, { key }));
-  const { id } = await shop.client.order.findFirstOrThrow({ where: { idempotencyKey: key } });
-  const [paid] = await webhooks.about([id], 1);
-  if (!paid) throw new Error('There is no webhook.');
-  await webhooks.deliver(paid);
-  await markFailed(key);
-  expect(await shop.order(id)).toMatchObject({ status: 'payment_failed' });
-  const paymentIntent = (await shop.moved(id)).charges[0]?.payment_intent;
-  const noted = [{ data: { paymentIntent, amountCents: 3600, orderStatus: 'payment_failed' } }];
-  expect(await notesOf(id, 'payment.unexpected')).toMatchObject(noted);
-  await webhooks.deliver(later(paid, 'payment_intent.succeeded', {}));
-  expect(await notesOf(id, 'payment.unexpected')).toHaveLength(1);
-});
-
-test('a refund that is marked as failed though it was heard of is written down, once', async () => {
-  const { id } = await paidOrder();
-  const key = await unknownRefund(id);
-  const [refund] = (await shop.moved(id)).refunds;
-  const created = await createdOf(refund?.id ?? '');
-  await deliverAll([created, later(created, 'refund.updated', {})]);
-  await markFailed(key);
-  expect((await shop.order(id)).refunds).toMatchObject([{ status: 'failed' }]);
-  const noted = [{ data: { providerRefund: refund?.id, amountCents: 500 } }];
-  expect(await notesOf(id, 'refund.unexpected')).toMatchObject(noted);
-
-  // One that the provider has refused since is no surprise.
-  const { undoRefund } = await import('../refunds.ts');
-  await shop.client.refund.updateMany({ where: { idempotencyKey: key }, data: { status: 'pending', settledAt: null } });
-  const refused = {
-    key,
-    scope: { ...shop.ada, operation: 'refund' },
-    input: {},
-    data: {},
-    steps: {},
-    reason: 'refund_refused',
-  };
-  await shop.client.$transaction((tx) => undoRefund(tx, 'form', refused));
-  expect((await shop.order(id)).refunds).toMatchObject([{ status: 'failed' }]);
-  expect(await notesOf(id, 'refund.unexpected')).toHaveLength(1);
 });
 
 test('a dispute that is said twice counts once, since its first time', async () => {
@@ -309,7 +253,8 @@ test('a payment for an order that was given up is written down for a person, onc
     where: { status: 'payment_failed' },
     orderBy: { createdAt: 'desc' },
   });
-  const intent = { id: 'pi_late', object: 'payment_intent', amount: 3600, metadata: { order_id: order.id } };
+  const amount = { amount: 3600, amount_received: 3600, currency: 'usd' };
+  const intent = { id: 'pi_late', object: 'payment_intent', ...amount, metadata: { order_id: order.id } };
   const event = (id: string) =>
     signed({ id, object: 'event', type: 'payment_intent.succeeded', data: { object: intent } });
   const [first, second] = [event('evt_late_1'), event('evt_late_2')];

@@ -19,7 +19,9 @@ import {
  */
 export async function applyFailedRefund(tx: Tx, refund: Stripe.Refund): Promise<Applied> {
   const paymentIntent = idOf(refund.payment_intent);
-  const order = paymentIntent && (await orderOfPayment(tx, paymentIntent, refund.created));
+  if (!paymentIntent) return NOT_OURS;
+  const asked = await ownRefund(tx, refund, paymentIntent);
+  const order = asked?.order ?? (await orderOfPayment(tx, paymentIntent, refund.created));
   if (!order) return NOT_OURS;
   // Behind the lock a refund is booked or is not, and another event of this one is committed.
   await lockOrder(tx, order.id, order);

@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type Stripe from 'stripe';
 import { lockOrder } from '../../orders/orders.ts';
 import { bookRefund } from '../refund-booking.ts';
-import { type Applied, idOf, NOT_OURS, orderOfPayment, ownRefund, type Tx, tell } from './conclusion.ts';
+import { RETURN_STEP } from '../refund-call.ts';
+import { type Applied, idOf, NOT_OURS, noteOnce, orderOfPayment, ownRefund, type Tx, tell } from './conclusion.ts';
 import { applyFailedRefund } from './refund-failed.ts';
 
 /**
- * Money has gone back. A refund that was asked for here is booked by its own operation, which is told and asks; one from
- * the provider's own pages is booked now, once. For one that has failed see `applyFailedRefund`.
+ * Money has gone back. A refund that was asked for here is booked by its own operation, to which this is the proof; one from
+ * the provider's own pages is booked now, once. Under the name of one of ours that has ended otherwise, or of another amount,
+ * it is also written down for a person, once. For one that has failed see `applyFailedRefund`.
  */
 export async function applyRefund(tx: Tx, type: string, refund: Stripe.Refund): Promise<Applied> {
   if (refund.status === 'failed' || refund.status === 'canceled') return await applyFailedRefund(tx, refund);
@@ -18,21 +20,32 @@ export async function applyRefund(tx: Tx, type: string, refund: Stripe.Refund): 
   const paymentIntent = idOf(refund.payment_intent);
   if (!paymentIntent) return NOT_OURS;
   const own = await ownRefund(tx, refund, paymentIntent);
-  const applied = own && (await tell(tx, 'refund', own, `${type} ${refund.id}`));
-  if (applied) return applied;
+  const isAsAsked = own?.amountCents === refund.amount;
+  const said = `${type} ${refund.id}`;
+  const told =
+    own && (await tell(tx, 'refund', own, isAsAsked ? { said, step: RETURN_STEP, succeeded: refund.id } : said));
+  if (typeof told === 'object' && told && isAsAsked) return told;
 
-  const order = await orderOfPayment(tx, paymentIntent, refund.created);
+  const order = own?.order ?? (await orderOfPayment(tx, paymentIntent, refund.created));
   if (!order) return NOT_OURS;
+  const { id: orderId, tenant, principal } = order;
+  const [providerRefund, amountCents] = [refund.id, refund.amount];
   // Behind the lock every refund is as it stays: our own has ended, and another event of this one is committed.
   await lockOrder(tx, order.id, order);
-  const known = await tx.refund.findUnique({ where: { providerRefund: refund.id } });
+  const known = await tx.refund.findUnique({ where: { providerRefund } });
+  if (own && !known && (told === 'contradicts' || !isAsAsked)) {
+    const about = { action: 'refund.unexpected', tenant, principal, orderId };
+    await noteOnce(tx, about, 'providerRefund', { refundId: own.id, providerRefund, amountCents });
+  }
+  if (typeof told === 'object' && told) return told;
   if (known) return { did: 'nothing', why: known.status === 'failed' ? 'it has failed since' : 'it is booked' };
   const asked = await ownRefund(tx, refund, paymentIntent);
   if (asked?.status === 'pending') throw new Error(`Refund ${asked.id} is pending, and no operation is to end it.`);
+  // The books never held the payment that it is of.
+  if (own?.source === 'unexpected') return { did: 'noted', orderId };
 
   // Also one under the name of a refund of ours that failed, or went through under another id: the money is gone.
-  const { id: orderId, tenant, principal } = order;
-  const [refundId, providerRefund, amountCents] = [randomUUID(), refund.id, refund.amount];
+  const refundId = randomUUID();
   await tx.refund.create({
     data: {
       id: refundId,
