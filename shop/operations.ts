@@ -11,6 +11,7 @@ import { conformOrder, hookRowsOrder, tanstackFormOrder } from './lab/parcel-ord
 import { cancelOrder } from './orders/cancel.ts';
 import { checkout } from './orders/checkout.ts';
 import { refund } from './payments/refund.ts';
+import { unexpectedRefund } from './payments/unexpected-refund.ts';
 
 const examples = [hookFormOrder, queryOrder, safeActionOrder, tabsOrder, languagesOrder] as const;
 const parcels = [hookRowsOrder, tanstackFormOrder, conformOrder] as const;
@@ -23,6 +24,7 @@ export const operations = [
   refund,
   createOrder,
   createRefund,
+  unexpectedRefund,
   cancelOrder,
   labOrder,
   ...examples,

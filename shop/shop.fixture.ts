@@ -22,6 +22,8 @@ export async function untilFinal<T>(send: () => Promise<Outcome<T>>): Promise<Ou
 
 interface ShopOptions {
   keyTtlMs?: number;
+  /** The provider honours no keys, and says of what it has done only what it is asked by an id; the shop knows that. */
+  isBlind?: boolean;
   /** Where the gateway sends its webhooks. */
   webhook?: { url: string; secret: string };
   /** A gateway that is there already; default: one in this process. */
@@ -29,7 +31,7 @@ interface ShopOptions {
 }
 
 /** Shared by the tests of the shop: a database and a payment gateway of their own, and the operations on them. */
-export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOptions = {}) {
+export async function openShop({ keyTtlMs, isBlind, webhook, gateway: given }: ShopOptions = {}) {
   const database = await testDatabase({ max: 5 });
   const folder = await mkdtemp(path.join(tmpdir(), 'oncekit-gateway-'));
   const dataFile = path.join(folder, 'ledger.jsonl');
@@ -41,6 +43,7 @@ export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOption
     IDEMPOTENCY_SECRET: 'a-secret-of-the-tests-of-the-shop-alone',
     ...(webhook ? { STRIPE_WEBHOOK_SECRET: webhook.secret } : {}),
     ...(keyTtlMs ? { STRIPE_KEY_TTL_MS: String(keyTtlMs) } : {}),
+    ...(isBlind ? { STRIPE_KEY_TTL_MS: '0', STRIPE_LOOKUP: 'off' } : {}),
   });
   // Only now: these modules read where the database is when they are evaluated.
   const { checkout } = await import('./orders/checkout.ts');
@@ -59,6 +62,8 @@ export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOption
     if (!answer.ok) throw new Error(await answer.text());
     return answer.status === 204 ? undefined : answer.json();
   };
+
+  if (isBlind) await call('POST', '/_settings', { honours_keys: false, searchable: false });
 
   let seen = 0;
 
@@ -147,6 +152,18 @@ export async function openShop({ keyTtlMs, webhook, gateway: given }: ShopOption
       const fresh = all.slice(seen);
       seen = all.length;
       return fresh.map(({ method, path }) => `${method} ${path.split('?')[0]}`);
+    },
+    /** As somebody else's request, or one of ours that is still on its way: a charge in the name of an order. */
+    chargeElsewhere: async (orderId: string, amount: number): Promise<{ id: string }> => {
+      const params = new URLSearchParams({ amount: String(amount), currency: 'usd', payment_method: 'pm_card_visa' });
+      params.set('confirm', 'true');
+      params.set('metadata[order_id]', orderId);
+      params.set('automatic_payment_methods[enabled]', 'true');
+      params.set('automatic_payment_methods[allow_redirects]', 'never');
+      const headers = { Authorization: 'Bearer sk_test_elsewhere' };
+      const answer = await fetch(`${gateway.url}/v1/payment_intents`, { method: 'POST', headers, body: params });
+      if (!answer.ok) throw new Error(await answer.text());
+      return await answer.json();
     },
     dispute: (paymentIntent: string) => call('POST', '/_dispute', { payment_intent: paymentIntent }),
     /** As somebody does it on the provider's own pages; without an amount all that is left. */

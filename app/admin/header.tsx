@@ -1,11 +1,14 @@
 import { sentHref } from '../../components/admin/messages/message-addresses.ts';
 import { AdminHeader } from '../../components/admin/shared/admin-header.tsx';
+import { UnexpectedNotice } from '../../components/shop/unexpected-notice.tsx';
 import { Button } from '../../components/ui/button.tsx';
+import { countUnexpectedMoney } from '../../shop/payments/unexpected.ts';
 import { signOut } from './actions.ts';
 
 const pages = [
   { name: 'keys', href: '/admin/keys', label: 'Keys' },
   { name: 'messages', href: '/admin/messages', label: 'Messages' },
+  { name: 'payments', href: '/admin/payments', label: 'Money' },
 ] as const;
 
 /** Where one is in the admin view, if on one of its pages, and the way out of it. */
@@ -17,6 +20,11 @@ export function Header({ current }: { current?: (typeof pages)[number]['name'] }
       </form>
     </AdminHeader>
   );
+}
+
+/** What else waits for an admin, in front of all keys. */
+export async function OwnNotices({ tenant }: { tenant: string | null }) {
+  return <UnexpectedNotice count={await countUnexpectedMoney(tenant)} />;
 }
 
 /** The page of an event that a key has announced. */

@@ -11,14 +11,22 @@ const words: Record<string, { tone: Tone; text: string }> = {
   failed: { tone: 'bad', text: 'Refused' },
 };
 
+/** Where one was asked for that the customer has not asked for. */
+const places: Record<string, string> = {
+  provider: 'at the payment provider',
+  unexpected: 'of a payment that we did not expect',
+};
+
 /** Every refund of an order, in the order in which they were asked for. */
 export function RefundList({ refunds }: { refunds: readonly Refund[] }) {
-  if (refunds.length === 0) return null;
+  // One of a payment that nobody expected is asked for again by us, not by the customer, when it came to nothing.
+  const shown = refunds.filter(({ source, status }) => source !== 'unexpected' || status !== 'failed');
+  if (shown.length === 0) return null;
   return (
     <div>
       <h2 className="mb-3 text-lg font-semibold">Refunds</h2>
       <Table label="Refunds" columns={['Amount', 'State', 'Asked for', 'Reference']} isStacked>
-        {refunds.map((refund) => (
+        {shown.map((refund) => (
           <RefundRow key={refund.id} refund={refund} />
         ))}
       </Table>
@@ -39,7 +47,7 @@ function RefundRow({ refund: { amountCents, status, source, createdAt, providerR
       <Cell label="Asked for">
         <span>
           <time dateTime={createdAt.toISOString()}>{when.format(createdAt)} UTC</time>
-          {source === 'provider' && <span className="block text-muted">at the payment provider</span>}
+          {places[source] && <span className="block text-muted">{places[source]}</span>}
         </span>
       </Cell>
       <Cell label="Reference">

@@ -21,6 +21,7 @@ export const operationNames: readonly string[] = [
   ...operations.map(({ name }) => name),
   'admin.keys',
   'admin.messages',
+  'admin.payments',
 ];
 
 /** For how long keys are taken and kept: the kit's defaults. */

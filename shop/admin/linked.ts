@@ -13,7 +13,7 @@ export interface LinkedRow {
 }
 
 /** Where the refunds of an operation come from. */
-const SOURCES: Record<string, string> = { refund: 'form', 'refunds.create': 'api' };
+const SOURCES: Record<string, string> = { refund: 'form', 'refunds.create': 'api', 'refund.unexpected': 'unexpected' };
 
 /** The shop's rows that a key has made. For the admin alone. */
 export async function linkedRows(id: Scope & { key: string }): Promise<LinkedRow[]> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import { isOfOrder } from '../orders/orders.ts';
 import type { address, order } from './schemas.ts';
 
 /** An order, as the API shows it. */
@@ -15,7 +16,7 @@ interface Known {
   city?: string | null;
   postalCode?: string | null;
   country?: string | null;
-  refunds?: readonly { amountCents: number; status: string }[];
+  refunds?: readonly { amountCents: number; status: string; source: string }[];
 }
 
 /**
@@ -23,7 +24,7 @@ interface Known {
  * operation answered with, and has the ETag that a GET then shows.
  */
 export function viewOf({ id, sku, quantity, amountCents, status, refunds = [], ...known }: Known): OrderView {
-  const done = refunds.filter((refund) => refund.status === 'succeeded');
+  const done = refunds.filter((refund) => refund.status === 'succeeded' && isOfOrder(refund));
   return {
     id,
     sku,

@@ -33,15 +33,33 @@ export async function findAnyOrder(id: string) {
 }
 
 /**
+ * Tells whether nobody can say what was charged for an order: a person has ended its payment without the provider's word, or
+ * the provider has told of one that nobody expected.
+ */
+export async function isChargeInDoubt({ id: orderId }: { id: string }): Promise<boolean> {
+  const isEndedByPerson = { action: 'order.payment_failed', data: { path: ['reason'], equals: 'marked_failed' } };
+  const where = { orderId, OR: [{ action: 'payment.unexpected' }, isEndedByPerson] };
+  return (await db().auditRecord.findFirst({ where, select: { id: true } })) !== null;
+}
+
+/**
+ * Tells whether a refund is of the payment that the order is paid by. One of a payment that nobody expected gives back what the
+ * books have never held for the order.
+ */
+export function isOfOrder({ source }: { source: string }): boolean {
+  return source !== 'unexpected';
+}
+
+/**
  * The amount left to give back. A refund that has not failed counts, wherever it was asked for, also a refund whose outcome
  * nobody knows yet. That one and one on the provider's own pages may exceed the payment together; the provider refuses one.
  */
 export function refundable(
   { amountCents, paymentIntent }: { amountCents: number; paymentIntent: string | null },
-  refunds: readonly { amountCents: number; status: string }[],
+  refunds: readonly { amountCents: number; status: string; source: string }[],
 ): number {
   if (!paymentIntent) return 0;
-  const reserved = refunds.filter(({ status }) => status !== 'failed');
+  const reserved = refunds.filter((refund) => refund.status !== 'failed' && isOfOrder(refund));
   return Math.max(0, amountCents - reserved.reduce((sum, refund) => sum + refund.amountCents, 0));
 }
 

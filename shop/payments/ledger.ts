@@ -8,6 +8,23 @@ interface Posting {
 }
 
 /**
+ * Books a payment that nobody expected and its way back at once: the books held nothing of it before, and hold nothing after.
+ */
+export async function postReturn(
+  tx: Pick<Client, 'ledgerEntry'>,
+  { refundId, amountCents, orderId }: Required<Posting>,
+): Promise<void> {
+  const entry = { orderId, refundId, posting: `unexpected:${refundId}` };
+  await tx.ledgerEntry.createMany({
+    data: [
+      { ...entry, account: 'payments', amountCents },
+      { ...entry, account: 'sales', amountCents: -amountCents },
+    ],
+  });
+  await post(tx, { orderId, refundId, amountCents });
+}
+
+/**
  * Books money that has moved: two entries that add up to zero, in the transaction that says that it has moved. Made
  * twice, it breaks the ledger's unique index and with it the transaction, never the books.
  */

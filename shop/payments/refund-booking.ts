@@ -1,5 +1,6 @@
 import type { Origin } from 'oncekit/messaging';
 import type { Client } from '../db.ts';
+import { isOfOrder } from '../orders/orders.ts';
 import { stageReceipt } from '../orders/receipts.ts';
 import { announce } from '../outbox.ts';
 import { post } from './ledger.ts';
@@ -28,8 +29,9 @@ interface Given {
 export async function bookRefund(tx: Tx, given: Given, from?: Origin): Promise<string> {
   const { refundId, orderId, tenant, principal, amountCents, providerRefund } = given;
   await post(tx, { orderId, refundId, amountCents });
-  const { _sum } = await tx.refund.aggregate({ _sum: { amountCents: true }, where: { orderId, status: 'succeeded' } });
-  const orderStatus = (_sum.amountCents ?? 0) >= given.paidCents ? 'refunded' : 'partially_refunded';
+  const done = await tx.refund.findMany({ where: { orderId, status: 'succeeded' } });
+  const returned = done.filter(isOfOrder).reduce((sum, refund) => sum + refund.amountCents, 0);
+  const orderStatus = returned >= given.paidCents ? 'refunded' : 'partially_refunded';
   // Names the statuses it leaves: money that was never booked here, or is back already, is not booked out of it.
   const marked = await tx.order.updateMany({
     where: { id: orderId, status: { in: ['paid', 'partially_refunded'] } },

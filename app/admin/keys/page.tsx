@@ -13,7 +13,7 @@ import { TextLink } from '../../../components/ui/text-link.tsx';
 import { admin, keptFor, operationNames } from '../../../shop/admin/admin.ts';
 import { renderedAt } from '../../../shop/admin/clock.ts';
 import { chartBegin, filterOf, isNarrowed, readKeysQuery, STUCK } from '../../../shop/admin/query.ts';
-import { Header, PROBE } from '../header.tsx';
+import { Header, OwnNotices, PROBE } from '../header.tsx';
 import { type Params, requireAdmin } from '../require-admin.ts';
 
 export const metadata = { title: 'Keys' };
@@ -44,6 +44,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
           <LiveUpdates probe={PROBE} />
         </div>
       </div>
+      <OwnNotices tenant={account.tenant} />
       <StateTiles overview={all} query={query} now={now} />
       {all.unlisted.length > 0 ? (
         <div className="mb-8 grid gap-2">
