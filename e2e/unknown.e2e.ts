@@ -2,7 +2,9 @@ import type { Page } from '@playwright/test';
 import type { Client } from '../shop/db.ts';
 import { signIn } from './fixtures/admin.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
+import { axeFinds } from './fixtures/page-checks.ts';
 import { expect, test } from './fixtures/test.ts';
+import { deliver, sign } from './fixtures/webhooks.ts';
 
 /**
  * A provider that honours no keys and cannot be asked: what became of a charge whose answer was lost, nobody can tell
@@ -63,6 +65,62 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
   await page.waitForURL(`**/orders/${id}`);
   await expect(page.getByText(/^Charged once/)).toBeVisible();
   expectCounted(await gateway.charges(id)).toHaveLength(1);
+});
+
+/** The provider's word, which it has kept for so long, that the order's first charge was made. */
+async function sayCharged(app: { url: string }, order: { id: string; amountCents: number }, payment: string) {
+  const amount = { amount: order.amountCents, amount_received: order.amountCents, currency: 'usd' };
+  const intent = { id: payment, object: 'payment_intent', ...amount, metadata: { order_id: order.id } };
+  const event = { id: `evt_${order.id}`, object: 'event', type: 'payment_intent.succeeded', data: { object: intent } };
+  expect((await deliver(app.url, sign(JSON.stringify(event)))).status).toBe(204);
+}
+
+test('a lost charge that a person gave up and the provider then tells of: seen on the first admin page, and given back', async ({
+  page,
+  shop,
+  app,
+  gateway,
+  db,
+}) => {
+  await shop.checkout();
+  await gateway.break({ path: '/v1/payment_intents', kind: 'lose-answer' });
+  await shop.placeOrder.click();
+  const adminPage = await page.context().newPage();
+  await openUnknownKey(adminPage, db, 'checkout');
+  const given = await latestOrder(db);
+  await adminPage.getByText('It did not happen and shall not').click();
+  await adminPage.getByRole('button', { name: 'It shall not happen' }).click();
+  await expect.poll(async () => (await latestOrder(db)).status).toBe('payment_failed');
+  // It is bought again: charged twice, which nobody knows.
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  const bought = await latestOrder(db);
+  const [charge] = await gateway.charges(given.id);
+  await sayCharged(app, given, charge?.payment_intent ?? '');
+  expect(await db.idempotencyKey.findFirst({ where: { key: given.idempotencyKey ?? '' } })).toMatchObject({
+    state: 'failed',
+    needsAttention: true,
+  });
+
+  await adminPage.goto('/admin/keys');
+  await expect(adminPage.getByRole('alert').filter({ hasText: 'Money that nobody expected: 1' })).toBeVisible();
+  await adminPage.getByRole('link', { name: 'Look at it' }).click();
+  const money = adminPage.getByRole('region', { name: /was paid, and no order expects it/ });
+  await expect(money).toContainText(charge?.payment_intent ?? '');
+  await expect(money.getByRole('link', { name: given.id })).toBeVisible();
+  expect(await axeFinds(adminPage)).toEqual([]);
+  await money.getByText('Refund it…').click();
+  await money.getByRole('button', { name: /^Refund \$/ }).click();
+  await expect(adminPage.getByText('Given back, once.')).toBeVisible();
+  await expect(adminPage.getByText('All money is where it ought to be.')).toBeVisible();
+  const kept = async (id: string) => (await gateway.charges(id)).length - (await gateway.refunds(id)).length;
+  expectCounted([await kept(given.id), await kept(bought.id)]).toEqual([0, 1]);
+
+  await page.goto(`/orders/${given.id}`);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('We could not confirm this payment');
+  await expect(page.locator('[data-refund-status=succeeded]')).toContainText('of a payment that we did not expect');
+  await expect(page.getByRole('main')).not.toContainText(/declined|nothing was charged/i);
 });
 
 test('a lost refund waits for a person, who says that it shall not happen: nothing is given back', {

@@ -3,9 +3,16 @@ import { Icon } from '../ui/icon.tsx';
 import { PageTitle } from '../ui/page-title.tsx';
 import { titleOf } from './order-title.ts';
 
+interface Props {
+  status: string;
+  isOwn: boolean;
+  /** What was charged is not known. */
+  isInDoubt: boolean;
+}
+
 /** The state of an order, for its customer or for an admin who looks at it. */
-export function OrderHeading({ status, isOwn }: { status: string; isOwn: boolean }) {
-  const { title, lead, icon, tone } = titleOf(status);
+export function OrderHeading({ status, isOwn, isInDoubt }: Props) {
+  const { title, lead, icon, tone } = titleOf(status, isInDoubt);
   return (
     <div className="flex gap-3 sm:gap-4">
       <span className={`flex size-9 shrink-0 items-center justify-center rounded-full sm:size-11 ${toneClass(tone)}`}>

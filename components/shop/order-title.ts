@@ -40,7 +40,29 @@ const titles: Record<string, Title> = {
   },
 };
 
-/** The first line of an order's page. */
-export function titleOf(status: string): Title {
-  return titles[status] ?? { icon: 'receipt', tone: 'muted', title: 'Your order', lead: '' };
+/** Instead of those that say what was charged, where that is not known. */
+const inDoubt: Record<string, Title> = {
+  payment_failed: {
+    icon: 'lost',
+    tone: 'warn',
+    title: 'We could not confirm this payment',
+    lead: 'If you were charged, it will be given back. Contact us if it is not.',
+  },
+  paid: {
+    ...done,
+    title: 'Thank you for your order',
+    lead: 'Your order is paid. If you were charged more than once, the rest will be given back.',
+  },
+};
+
+/**
+ * The first line of an order's page.
+ *
+ * @param isInDoubt what was charged for it is not known, or more than it was paid with
+ */
+export function titleOf(status: string, isInDoubt: boolean): Title {
+  return (
+    (isInDoubt ? inDoubt[status] : undefined) ??
+    titles[status] ?? { icon: 'receipt', tone: 'muted', title: 'Your order', lead: '' }
+  );
 }

@@ -8,7 +8,7 @@ import { ProductPicture } from './product-picture.tsx';
 type Order = NonNullable<Awaited<ReturnType<typeof findAnyOrder>>>;
 
 /** The goods, payments and details of an order. */
-export function OrderView({ order }: { order: Order }) {
+export function OrderView({ order, isInDoubt }: { order: Order; isInDoubt: boolean }) {
   const address = [
     order.customerName,
     order.line1,
@@ -38,7 +38,7 @@ export function OrderView({ order }: { order: Order }) {
           )}
           {order.paymentIntent && (
             <Detail name="Payment">
-              Charged once{' '}
+              {isInDoubt ? 'Charged' : 'Charged once'}{' '}
               <code className="block font-mono text-xs break-all text-muted sm:text-sm">{order.paymentIntent}</code>
             </Detail>
           )}

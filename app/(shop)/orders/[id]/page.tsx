@@ -10,7 +10,7 @@ import { RefundList } from '../../../../components/shop/refund-list.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
 import { isAdmin } from '../../../../shop/admin/session.ts';
 import { cancelOrder } from '../../../../shop/orders/cancel.ts';
-import { findAnyOrder, findOrder } from '../../../../shop/orders/orders.ts';
+import { findAnyOrder, findOrder, isChargeInDoubt } from '../../../../shop/orders/orders.ts';
 import { refund } from '../../../../shop/payments/refund.ts';
 import { currentPrincipal } from '../../../../shop/session/visitor.ts';
 import { cancel, giveMoneyBack } from './actions.ts';
@@ -23,12 +23,13 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
   const order = own ?? ((await isAdmin()) ? await findAnyOrder(id) : null);
   if (!order) notFound();
   const isOpen = order.status === 'paying' || order.refunds.some(({ status }) => status === 'pending');
+  const isInDoubt = await isChargeInDoubt(order);
   const isCancellable = own?.status === 'pending' || own?.status === 'cancelled';
   return (
     <>
-      <OrderHeading status={order.status} isOwn={own !== null} />
+      <OrderHeading status={order.status} isOwn={own !== null} isInDoubt={isInDoubt} />
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
-        <OrderView order={order} />
+        <OrderView order={order} isInDoubt={isInDoubt} />
         <div className="grid gap-6">
           {own?.paymentIntent ? (
             <RefundForm
