@@ -167,6 +167,28 @@ describe('resolve', () => {
     expect(provider.sends).toBe(1);
   });
 
+  test.each(['failed', 'retry'] as const)(
+    'S4 "%s" beside what was heard names it, or nothing is written',
+    async (kind) => {
+      const on = shop();
+      const { key } = await unknownKey(on);
+      const words = 'payment.succeeded ch_heard';
+      await database.client.$transaction((tx) => on.idempotency.recordEvidence(tx, idOf(key), words, 'stripe'));
+      const detail = (await on.admin.findKey(idOf(key))) as KeyDetail;
+      expect(detail.heard).toBe(words);
+      for (const overrules of [undefined, '', 'ch_heard'])
+        expect(await on.admin.resolve(seenIn(detail), { kind, overrules }, 'eve')).toBe('refused');
+      expect(await recordsOf(key, 'verdict')).toBe(0);
+      expect(await on.admin.findKey(idOf(key))).toMatchObject({
+        state: 'unknown',
+        phases: [{}, {}, { verdict: null }],
+      });
+      expect(await on.admin.resolve(seenIn(detail), { kind, overrules: words }, 'eve')).toBe('recorded');
+      const { rows } = await on.admin.audit({ ...idOf(key), limit: 10, offset: 0 });
+      expect(rows).toMatchObject([{ type: 'verdict', detail: { verdict: kind, overrules: words } }]);
+    },
+  );
+
   test('send it again: once more, and once', async () => {
     const on = shop();
     const { key, seen } = await unknownKey(on);
@@ -353,10 +375,10 @@ describe('a verdict on a key that is not as it was when the page was made', () =
     const { key, seen } = await unknownKey(on);
     const hear = () =>
       database.client.$transaction((tx) => on.idempotency.recordEvidence(tx, idOf(key), 'paid', 'stripe'));
-    expect(await hear()).toBe(true);
+    expect(await hear()).toBe('recorded');
     expect(await on.admin.resolve(seen, { kind: 'failed' }, 'eve')).toBe('changed');
     const again = await seenNow(on, key);
-    expect(await hear()).toBe(true); // a webhook that is delivered twice says nothing new
+    expect(await hear()).toBe('recorded'); // a webhook that is delivered twice says nothing new
     expect(await on.admin.resolve(again, succeeded, 'eve')).toBe('recorded');
   });
 

@@ -44,6 +44,11 @@ export interface KeyDetail extends KeySummary {
   phases: PhaseView[];
   /** `resolve` compares it. It is not to be read, nor to be kept: another version may write it otherwise. */
   revision: string;
+  /**
+   * What was heard of it, which a verdict that overrules it names: the reference of a proof, or else the words that were said last;
+   * `result` for a late answer that was one. Null where nothing was heard.
+   */
+  heard: string | null;
   /** Of a `payload_mismatch`, the detail holds the first bytes of the other `fingerprint` in hex. */
   events: KeyEvent[];
   /** Events that it has announced. Those to which `enqueue` was given a step of their own cannot be told. */

@@ -33,6 +33,8 @@ export interface Operations {
    *
    * `succeeded`: with the provider's reference; the remaining steps run. `failed`: it did not happen and shall not; the
    * key ends in a refusal, through `onRefused`. `retry`: it is asked about or, where nobody can be asked, sent again.
+   * `refused`: something was heard of the key that the verdict overrules and does not name (`overrules`: `heard` of what was
+   * shown). Nothing is written.
    */
   resolve(id: SeenCall, verdict: Verdict, actor: string): Promise<Operated | 'refused'>;
   /**

@@ -65,7 +65,7 @@ export interface PhaseView
   > {
   /** A person's finding about it; null again once a run has gone on with that. */
   verdict: Step['verdict'];
-  /** The reference that an admin gave with that verdict. */
+  /** What the provider knows the call as: by the person who said that it succeeded, else by what was heard as its proof. */
   reference: string | null;
   /** The shape of the stored result; null while there is none, and once the key has settled with no person to look at it. */
   result: Shape | null;

@@ -63,9 +63,14 @@ beforeAll(async () => {
         state: 'started',
         sends: 1,
         arguments: Buffer.from('secret-call'),
+        derivedKey: 'derived-a1',
+        reference: 'ch_1',
       },
     ],
   });
+  const detail = { said: 'charge.succeeded', step: 'charge', reference: 'ch_1' };
+  const begun = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'begun' };
+  await database.client.idempotencyEvent.create({ data: { ...begun, type: 'evidence', actor: 'stripe', detail } });
 });
 afterAll(async () => {
   await sql?.end();
@@ -95,6 +100,9 @@ test('lists and shows keys without what was sent or answered', async () => {
   const shown = await keys('show', 'stuck');
   expect(shown.words).toMatch(/Recovery point +reserve\n/);
   expect(shown.words).toMatch(/Steps\n +reserve +atomic +done/);
+  const doubted = (await keys('show', 'begun')).words;
+  expect(doubted).toMatch(/Steps\n +charge +foreign +started +sent 1× +ch_1 +derived-a1/);
+  expect(doubted).toMatch(/Events\n .* evidence +stripe +said charge.succeeded, step charge, reference ch_1$/);
   for (const { words } of [list, stuck, shown, await keys('show', 'done', '--json'), await keys('show', 'begun')]) {
     expect(words).not.toContain('secret');
     expect(words).not.toContain('\u001b');

@@ -214,15 +214,19 @@ function detailWords(key: KeyDetail): string {
     ['Answer', key.answer && shapeOf(key.answer)],
   ];
   const known = facts.flatMap(([name, value]) => (value ? [[name, value]] : []));
-  const events = key.events.map(({ type, actor, at: time }) => ['', at(time) ?? '', type, actor]);
+  const events = key.events.map(({ type, actor, at: time, detail }) => {
+    const said = Object.entries(detail ?? {}).map(([name, value]) => `${name} ${value}`);
+    return ['', at(time) ?? '', type, actor, said.join(', ')];
+  });
   const part = (title: string, rows: string[][]) => (rows.length > 0 ? `\n${title}\n${table(rows)}` : '');
   return `${table(known)}${part('Steps', key.phases.map(stepCells))}${part('Events', events)}`;
 }
 
-function stepCells({ name, kind, state, sends, notExecuted, finishedAt, verdict }: KeyDetail['phases'][number]) {
+function stepCells(step: KeyDetail['phases'][number]) {
+  const { name, kind, state, sends, notExecuted, finishedAt, verdict, reference, derivedKey } = step;
   const unexecuted = notExecuted > 0 ? `, ${notExecuted} not executed` : '';
   const sent = sends > 0 ? `sent ${sends}×${unexecuted}` : '';
-  return ['', name, kind, state, sent, at(finishedAt) ?? '', verdict ?? ''];
+  return ['', name, kind, state, sent, at(finishedAt) ?? '', verdict ?? '', reference ?? '', derivedKey ?? ''];
 }
 
 const at = (time: Date | null) => time && `${time.toISOString()} (${when(time)})`;
