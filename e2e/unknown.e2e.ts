@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test';
 import type { Client } from '../shop/db.ts';
 import { signIn } from './fixtures/admin.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
-import { axeFinds } from './fixtures/page-checks.ts';
+import { axeFinds, expectGoodPage } from './fixtures/page-checks.ts';
 import { expect, test } from './fixtures/test.ts';
 import { deliver, sign } from './fixtures/webhooks.ts';
 
@@ -13,6 +13,8 @@ import { deliver, sign } from './fixtures/webhooks.ts';
 test.use({ appEnv: { STRIPE_KEY_TTL_MS: '0', STRIPE_LOOKUP: 'off' } });
 
 test.beforeEach(({ gateway }) => gateway.forgetEverything());
+
+type KeyId = Record<'tenant' | 'principal' | 'operation' | 'key', string>;
 
 const latestOrder = (db: Client) => db.order.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
 const latestKey = (db: Client, operation: string) =>
@@ -148,6 +150,64 @@ test('a lost refund waits for a person, who says that it shall not happen: nothi
   await page.getByRole('button', { name: /refund/i }).click();
   await expect(page.locator('[data-order-status=refunded]')).toBeVisible();
   expectCounted(await gateway.refunds(id)).toHaveLength(1);
+});
+
+test('what was heard of a lost refund stands first, and is overruled by who types its name, with JavaScript and without', async ({
+  browser,
+  page,
+  shop,
+  gateway,
+  db,
+}) => {
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  const { id: orderId } = await latestOrder(db);
+  await gateway.break({ path: '/v1/refunds', kind: 'error-before' });
+  await page.getByRole('button', { name: /refund/i }).click();
+  const adminPage = await page.context().newPage();
+  await openUnknownKey(adminPage, db, 'refund');
+  await page.close();
+  const { tenant, principal, operation, key } = (await latestKey(db, 'refund')) as KeyId;
+  const heard = { type: 'evidence', actor: 'stripe', detail: { said: 'refund.updated re_heard' } };
+  await db.idempotencyEvent.create({ data: { tenant, principal, operation, key, ...heard } });
+  const address = adminPage.url();
+  const verdicts = () => db.idempotencyAudit.count({ where: { key, type: 'verdict' } });
+
+  await adminPage.goto(address);
+  await expect(adminPage.getByText(/stripe says: refund.updated re_heard at .* UTC/)).toBeVisible();
+  const refusing = adminPage.locator('details', { hasText: 'It did not happen and shall not' });
+  await refusing.locator('summary').click();
+  const typed = refusing.getByLabel('Type refund.updated re_heard to overrule what was heard');
+  await expectGoodPage(adminPage, 'a call that was heard of');
+  await refusing.getByRole('button').click();
+  await expect(typed).toBeFocused(); // asked for by the browser
+  await typed.fill('re_heard');
+  await refusing.getByRole('button').click();
+  await expect(adminPage.getByText('your word overrules: refund.updated re_heard')).toBeVisible();
+  await expect(typed).toHaveAttribute('aria-invalid', 'true');
+  await expect(typed).toHaveValue('re_heard');
+  await expectGoodPage(adminPage, 'a verdict that was refused');
+
+  const storageState = await adminPage.context().storageState();
+  const plain = await browser.newContext({ javaScriptEnabled: false, storageState });
+  const plainPage = await plain.newPage();
+  await plainPage.goto(address);
+  const again = plainPage.locator('details', { hasText: 'It did not happen and shall not' });
+  const plainTyped = again.getByLabel('Type refund.updated re_heard to overrule what was heard');
+  await again.locator('summary').click();
+  await plainTyped.fill('re_heard');
+  await again.getByRole('button').click();
+  await expect(again.getByText('That is not refund.updated re_heard.')).toBeVisible();
+  await expect(plainTyped).toHaveValue('re_heard');
+  expect(await verdicts()).toBe(0);
+  await plainTyped.fill('refund.updated re_heard');
+  await again.getByRole('button').click();
+  await expect(plainPage.getByText('failed', { exact: true })).toBeVisible();
+  await plain.close();
+  expect(await verdicts()).toBe(1);
+  expect(await db.refund.findMany({ where: { orderId } })).toMatchObject([{ status: 'failed' }]);
+  expectCounted(await gateway.refunds(orderId)).toEqual([]);
 });
 
 test.describe('without JavaScript', () => {

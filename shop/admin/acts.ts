@@ -1,4 +1,4 @@
-import type { Operated } from 'oncekit/admin';
+import type { Admin, Operated } from 'oncekit/admin';
 import { z } from 'zod';
 import { admin, kit } from './admin.ts';
 import { actsOnce } from './once.ts';
@@ -10,14 +10,17 @@ const seenKey = keyId.extend({
   revision: z.string().max(10_000),
 });
 
+/** What a verdict overrules, as it was typed. */
+const overruling = seenKey.extend({ overrules: z.string().max(10_000).optional() });
+
 const schema = z.discriminatedUnion('act', [
   seenKey.extend({ act: z.literal('retry') }),
   seenKey.extend({ act: z.literal('release') }),
   seenKey.extend({ act: z.literal('forget') }),
   seenKey.extend({ act: z.literal('acknowledge') }),
   seenKey.extend({ act: z.literal('found'), reference: z.string().trim().min(1).max(255) }),
-  seenKey.extend({ act: z.literal('not_done') }),
-  seenKey.extend({ act: z.literal('send_again') }),
+  overruling.extend({ act: z.literal('not_done') }),
+  overruling.extend({ act: z.literal('send_again') }),
   keyId.extend({ act: z.literal('fence') }),
   wholePrincipal.extend({ act: z.literal('erase'), aliases }),
 ]);
@@ -43,9 +46,10 @@ export const keyActs = actsOnce(
         case 'found':
           return await keys.resolve(seen(input), { kind: 'succeeded', reference: input.reference }, actor);
         case 'not_done':
-          return await keys.resolve(seen(input), { kind: 'failed' }, actor);
-        case 'send_again':
-          return await keys.resolve(seen(input), { kind: 'retry' }, actor);
+        case 'send_again': {
+          const kind = input.act === 'not_done' ? 'failed' : 'retry';
+          return await keys.resolve(seen(input), { kind, overrules: await overruledBy(keys, input) }, actor);
+        }
         case 'fence': {
           const fenced = await keys.fence(input, actor);
           if (fenced === 'changed') return 'was_fenced';
@@ -61,6 +65,14 @@ export const keyActs = actsOnce(
 
 function seen({ fencing_token: fencingToken, tenant, principal, operation, key, revision }: z.output<typeof seenKey>) {
   return { tenant, principal, operation, key, revision, fencingToken };
+}
+
+/** What was heard, where what was typed is that but for its spaces: a field keeps no line breaks, and a page no double ones. */
+async function overruledBy(keys: Pick<Admin, 'findKey'>, { overrules, ...input }: z.output<typeof overruling>) {
+  if (overrules === undefined) return undefined;
+  const heard = (await keys.findKey(input))?.heard;
+  const words = (text: string) => text.replace(/\s+/g, ' ').trim();
+  return heard && words(heard) === words(overrules) ? heard : overrules;
 }
 
 function said<Done extends string, Refused extends string>(

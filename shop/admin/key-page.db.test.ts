@@ -90,6 +90,121 @@ test('the page of a settled key that is flagged says why, and takes no other act
   expect(await pageOf(reached)).toBe('');
 });
 
+const CALL = { name: 'charge_created', position: 1, kind: 'foreign', fencingToken: 1, sends: 1, derivedKey: 'a1b2' };
+
+test('the page of a settled key says what its provider says, where that contradicts it, and the first page counts it', async () => {
+  const [refused, twice] = [await left('checkout'), await left('checkout')];
+  await database.client.$executeRaw`
+    UPDATE idempotency_keys SET state = CASE key WHEN ${refused.key} THEN 'failed' ELSE 'succeeded' END, settled_at = now(),
+           lease_until = NULL, next_attempt_at = NULL, needs_attention = true`;
+  await database.client.idempotencyPhase.createMany({
+    data: [
+      { ...refused, ...CALL, state: 'started', reference: 'ch_2' },
+      { ...twice, ...CALL, state: 'done', reference: 'ch_1' },
+    ],
+  });
+  const detail = { said: 'charge.succeeded ch_2', step: 'charge_created', reference: 'ch_2' };
+  const event = { type: 'contradicted', actor: 'stripe', detail };
+  await database.client.idempotencyEvent.createMany({ data: [refused, twice].map((id) => ({ ...id, ...event })) });
+  expect(await pageOf(refused)).toContain('was done, the provider says: ch_2, and the key has ended in a refusal.');
+  expect(await pageOf(twice)).toContain('was done, the provider says: ch_2. The key counts another reference, ch_1');
+  const { admin } = await import('./admin.ts');
+  const { SETTLED } = await import('./query.ts');
+  const { SettledNotices } = await import('../../components/admin/keys/settled-notices.tsx');
+  await left('checkout');
+  const pages = await Promise.all(SETTLED.map(admin({ tenant: null }).listKeys));
+  const told = renderToStaticMarkup(createElement(SettledNotices, { pages }));
+  expect(told).toMatch(/1 key has ended in a refusal.*href="\/admin\/keys\?stuck=1&amp;state=failed"/);
+  expect(told).toMatch(/1 key has ended as succeeded.*href="\/admin\/keys\?stuck=1&amp;state=succeeded"/);
+  const none = [{ rows: [], hasMore: false }];
+  expect(renderToStaticMarkup(createElement(SettledNotices, { pages: none }))).toBe('');
+});
+
+/** A key whose call is in doubt, and what was heard of it. */
+async function doubted(...heard: { type: string; actor: string; detail: Record<string, string> }[]) {
+  const id = await left('checkout');
+  await database.client.idempotencyKey.updateMany({
+    where: id,
+    data: { state: 'unknown', leaseUntil: null, nextAttemptAt: null, needsAttention: true },
+  });
+  await database.client.idempotencyPhase.create({ data: { ...id, ...CALL, state: 'started' } });
+  await database.client.idempotencyEvent.createMany({ data: heard.map((event) => ({ ...id, ...event })) });
+  return id;
+}
+
+const PROOF = { said: 'charge.succeeded ch_1', step: 'charge_created', reference: 'ch_1' };
+
+test('a call that is asked about by itself can be asked about now, apart from being sent again', async () => {
+  const id = await doubted();
+  const soon = new Date(Date.now() + 3_600_000);
+  await database.client.idempotencyKey.updateMany({ where: id, data: { nextAttemptAt: soon } });
+  expect((await pageOf(id)).match(/<button[^>]*>[^<]*/g)).toEqual([
+    expect.stringMatching(/bg-surface.*Ask again now/),
+    expect.stringMatching(/bg-accent.*It went through/),
+    expect.stringContaining('It shall not happen'),
+    expect.stringContaining('Send it again'),
+  ]);
+});
+
+test('what was heard of a call stands above the verdicts, with its reference filled in; the one that can charge twice is last', async () => {
+  const at = { step: 'charge_created', reference: 'ch_1' };
+  const page = await pageOf(
+    await doubted(
+      { type: 'late_answer', actor: 'executor', detail: { step: 'charge_created', token: '1', said: 'result' } },
+      { type: 'late_answer', actor: 'executor', detail: { step: 'sent_on', token: '1', said: 'refusal' } },
+      { type: 'evidence', actor: 'stripe', detail: PROOF },
+      { type: 'set_aside', actor: 'executor', detail: at },
+    ),
+  );
+  expect(page).toMatch(
+    /charge_created came too late.*stripe says: charge.succeeded ch_1 at.*UTC.*has not confirmed it/,
+  );
+  expect(page).not.toContain('sent_on');
+  expect(page.indexOf('stripe says')).toBeLessThan(page.indexOf('was sent'));
+  expect(page).toMatch(/name="reference"[^>]*value="ch_1"/);
+  expect(page.match(/<button[^>]*>[^<]*/g)).toEqual([
+    expect.stringMatching(/bg-accent.*It went through/),
+    expect.stringMatching(/bg-surface.*It shall not happen/),
+    expect.stringMatching(/text-bad.*Send it again/),
+  ]);
+  expect(page.match(/Type ch_1 to overrule/g)).toHaveLength(2);
+  const quiet = await pageOf(await doubted());
+  expect(quiet).not.toMatch(/heard|overrule/);
+  expect(quiet).toMatch(/name="reference"(?![^>]*value=)/);
+});
+
+test('a verdict that overrules what was heard is refused until that is typed, and the page says what was wrong', async () => {
+  const { keyActs } = await import('./acts.ts');
+  const { admin } = await import('./admin.ts');
+  const { KeyOperations } = await import('../../components/admin/keys/key-operations.tsx');
+  const { KeyNotice } = await import('../../components/admin/keys/key-notice.tsx');
+  // Spaces and line breaks that no field and no page can show.
+  const said = 'charge.succeeded \n ch_1';
+  for (const act of ['not_done', 'send_again']) {
+    const id = await doubted({ type: 'evidence', actor: 'stripe', detail: { said } });
+    const detail = await admin({ tenant: null }).findKey(id);
+    if (!detail) throw new Error('There is no such key.');
+    const send = async (more: Record<string, string>) => {
+      const form = new FormData();
+      const { revision, fencingToken } = detail;
+      for (const [name, value] of Object.entries({ ...id, revision, fencing_token: `${fencingToken}`, ...more }))
+        form.append(name, value);
+      return await keyActs.once(act, form, { name: 'eve', tenant: null });
+    };
+    expect([await send({}), await send({ overrules: 'ch_1' })]).toEqual(['refused', 'refused']);
+    const refused = { kind: act === 'not_done' ? 'failed' : 'retry', typed: 'ch_1' };
+    const operations = createElement(KeyOperations, { detail, now: Date.now(), actions, refused });
+    const corrected = renderToStaticMarkup(operations);
+    expect(corrected.match(/<details[^>]* open=""/g)).toHaveLength(1);
+    expect(corrected).toMatch(/aria-invalid="true"[^>]*value="ch_1".*That is not charge.succeeded ch_1\./);
+    const notice = renderToStaticMarkup(createElement(KeyNotice, { name: 'refused', heard: detail.heard }));
+    expect(notice).toContain('your word overrules: charge.succeeded');
+    expect(await send({ overrules: ' charge.succeeded ch_1' })).toBe('recorded');
+    const records = await database.client.idempotencyAudit.findMany({ where: { key: id.key } });
+    expect(records).toMatchObject([{ actor: 'eve', detail: { overrules: said } }]);
+  }
+});
+
 test('the first page names operations that are not listed, with their keys, and what to add', async () => {
   for (const operation of ['checkout', 'returns.create', 'returns.create']) await left(operation);
   const { admin } = await import('./admin.ts');

@@ -63,6 +63,14 @@ export function filterOf({ state, stuck, operation, q, sort, page }: KeysQuery):
 /** The keys that somebody must act upon, the oldest first: as many as one looks at before acting. */
 export const STUCK: KeyFilter = { stuck: true, sort: 'oldest', limit: 5, offset: 0 };
 
+/** The keys that have ended and are flagged, by what they have ended in: as many as are counted. */
+export const SETTLED: KeyFilter[] = (['failed', 'succeeded'] as const).map((state) => ({
+  state,
+  stuck: true,
+  limit: 100,
+  offset: 0,
+}));
+
 /** Which rows a page of a list shows. */
 export function pageOf(page: number): { limit: number; offset: number } {
   return { limit: ROWS_PER_PAGE, offset: (page - 1) * ROWS_PER_PAGE };

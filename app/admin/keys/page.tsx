@@ -2,6 +2,7 @@ import { KeyFilters } from '../../../components/admin/keys/key-filters.tsx';
 import { KeyTable } from '../../../components/admin/keys/key-table.tsx';
 import { OutcomeChart } from '../../../components/admin/keys/outcome-chart.tsx';
 import { PromisesCard } from '../../../components/admin/keys/promises-card.tsx';
+import { SettledNotices } from '../../../components/admin/keys/settled-notices.tsx';
 import { StateTiles } from '../../../components/admin/keys/state-tiles.tsx';
 import { StorageCard } from '../../../components/admin/keys/storage-card.tsx';
 import { UnlistedNotice } from '../../../components/admin/keys/unlisted-notice.tsx';
@@ -12,7 +13,7 @@ import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import { admin, keptFor, operationNames } from '../../../shop/admin/admin.ts';
 import { renderedAt } from '../../../shop/admin/clock.ts';
-import { chartBegin, filterOf, isNarrowed, readKeysQuery, STUCK } from '../../../shop/admin/query.ts';
+import { chartBegin, filterOf, isNarrowed, readKeysQuery, SETTLED, STUCK } from '../../../shop/admin/query.ts';
 import { Header, OwnNotices, PROBE } from '../header.tsx';
 import { type Params, requireAdmin } from '../require-admin.ts';
 
@@ -32,7 +33,8 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
     promises(),
   ]);
   // Asked for some keys, an admin wants those; everybody else sees first what somebody must act upon.
-  const waiting = all.stuck > 0 && !isNarrowed(query) ? await listKeys(STUCK) : null;
+  const isLookedFor = all.stuck > 0 && !isNarrowed(query);
+  const [waiting, ...settled] = isLookedFor ? await Promise.all([STUCK, ...SETTLED].map(listKeys)) : [];
   return (
     <>
       <Header current="keys" />
@@ -53,6 +55,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
           ))}
         </div>
       ) : null}
+      <SettledNotices pages={settled} />
       {waiting ? (
         <div className="mb-8">
           <h2 className="mb-3 text-lg font-semibold">Waiting for somebody</h2>

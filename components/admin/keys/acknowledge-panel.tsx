@@ -1,12 +1,15 @@
-import type { KeyDetail, KeyEvent, PhaseView } from 'oncekit/admin';
+import type { KeyDetail, PhaseView } from 'oncekit/admin';
 import { Panel } from '../../ui/panel.tsx';
 import { SubmitButton } from '../shared/submit-button.tsx';
+import { isLateResult } from './heard-notice.tsx';
 import { type FormAction, KeyForm } from './key-form.tsx';
 
 /** For a settled key that is flagged: a call of it may stand at the provider, and nobody goes on with it. */
 export function AcknowledgePanel({ detail, action }: { detail: KeyDetail; action: FormAction }) {
-  const isLate = ({ type, detail: said }: KeyEvent) => type === 'late_answer' && said?.said === 'result';
-  const answered = new Set(detail.events.filter(isLate).map(({ detail: said }) => said?.step));
+  const { events, state } = detail;
+  const answered = new Set(events.filter(isLateResult).map(({ detail: said }) => said?.step));
+  const contradicted = events.filter(({ type }) => type === 'contradicted');
+  const otherwise = new Map(contradicted.map(({ detail: said }) => [said?.step, said?.reference]));
   const calls = detail.phases.filter(({ kind }) => kind === 'foreign');
   return (
     <Panel aria-labelledby="acknowledge-title">
@@ -15,7 +18,15 @@ export function AcknowledgePanel({ detail, action }: { detail: KeyDetail; action
       </h2>
       <div className="mt-2 grid max-w-prose gap-2">
         {calls.map((call) => (
-          <Why key={call.name} call={call} words={whyOf(call, answered.has(call.name))} />
+          <Why
+            key={call.name}
+            call={call}
+            words={
+              otherwise.has(call.name)
+                ? contradictedWords(call, otherwise.get(call.name), state)
+                : whyOf(call, answered.has(call.name))
+            }
+          />
         ))}
       </div>
       <p className="mt-2 mb-4 max-w-prose text-muted">
@@ -41,6 +52,14 @@ function whyOf({ state, result, sends, notExecuted, verdict }: PhaseView, isAnsw
   }
   const isDoubtful = sends > notExecuted && verdict === null;
   return isDoubtful ? 'may have been done, and the key has ended in a refusal before anybody found out.' : undefined;
+}
+
+/** The provider names a payment that the key has not ended with. */
+function contradictedWords({ reference }: PhaseView, said: string | undefined, ended: KeyDetail['state']): string {
+  const words = `was done, the provider says: ${said}`;
+  if (reference !== null && reference !== said)
+    return `${words}. The key counts another reference, ${reference}, alone.`;
+  return `${words}, and the key has ended ${ended === 'failed' ? 'in a refusal' : `as ${ended}`}.`;
 }
 
 function Why({ call, words }: { call: PhaseView; words: string | undefined }) {

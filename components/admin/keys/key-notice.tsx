@@ -14,6 +14,7 @@ const notices = {
   },
   invalid: { tone: 'bad', words: 'Give the reference that the provider shows, of at most 255 characters.' },
   changed: { tone: 'warn', words: 'This key has changed since you looked at it. Nothing was done; look again.' },
+  refused: { tone: 'bad', words: 'Nothing was recorded. Something was heard of this call that your word overrules' },
   not_released: {
     tone: 'warn',
     words:
@@ -33,6 +34,8 @@ const notices = {
 
 export type KeyNoticeName = keyof typeof notices;
 
-export function KeyNotice({ name }: { name: unknown }) {
-  return <FormNotice notices={notices} name={name} />;
+/** @param heard what was heard of the key, where that is more than was shown to whoever has sent the form */
+export function KeyNotice({ name, heard }: { name: unknown; heard?: string | null }) {
+  const words = `${notices.refused.words}${heard ? `: ${heard}` : ''}.`;
+  return <FormNotice notices={{ ...notices, refused: { ...notices.refused, words } }} name={name} />;
 }

@@ -5,7 +5,7 @@ import { AcknowledgePanel } from './acknowledge-panel.tsx';
 import { type FormAction, KeyForm } from './key-form.tsx';
 import { RetryPanel } from './retry-panel.tsx';
 import { UnlistedNotice } from './unlisted-notice.tsx';
-import { VerdictPanel } from './verdict-panel.tsx';
+import { type RefusedVerdict, VerdictPanel } from './verdict-panel.tsx';
 
 export interface KeyActions {
   resolve: FormAction;
@@ -19,24 +19,27 @@ interface Props {
   detail: KeyDetail;
   now: number;
   actions: KeyActions;
+  refused?: RefusedVerdict | undefined;
 }
 
 /** The acts of a person that a key allows now; none where it goes on by itself, or has settled as it should. */
-export function KeyOperations({ detail, now, actions: { resolve, retryNow, acknowledge } }: Props) {
-  const { state, settledAt, leaseUntil, needsAttention, phases, isListed, operation } = detail;
+export function KeyOperations({ detail, now, actions: { resolve, retryNow, acknowledge }, refused }: Props) {
+  const { state, settledAt, leaseUntil, nextAttemptAt, needsAttention, phases, isListed, operation } = detail;
   const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
   // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
   const isLeft = state === 'in_progress' && leaseUntil !== null && leaseUntil.getTime() <= now;
   const isUnknown = state === 'unknown' && call !== undefined;
-  const isRetryable = isUnknown ? call.verdict !== null : isLeft || state === 'unknown';
+  // A call of which nobody can be asked is not asked about again: what is needed is a person's word.
+  const isRetryable = isUnknown ? call.verdict !== null || nextAttemptAt !== null : isLeft || state === 'unknown';
+  const isJudged = isUnknown || (isLeft && needsAttention && call !== undefined);
   if (settledAt && needsAttention) return <AcknowledgePanel detail={detail} action={acknowledge} />;
   return (
     <>
       {!isListed && (state === 'in_progress' || state === 'unknown') ? <UnlistedNotice operation={operation} /> : null}
-      {isRetryable && isListed ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
-      {isUnknown || (isLeft && needsAttention && call) ? (
-        <VerdictPanel detail={detail} call={call} action={resolve} />
+      {isRetryable && isListed ? (
+        <RetryPanel detail={detail} call={call} action={retryNow} isFirst={!isJudged} />
       ) : null}
+      {isJudged ? <VerdictPanel detail={detail} call={call} action={resolve} refused={refused} /> : null}
     </>
   );
 }

@@ -14,10 +14,13 @@ interface Props {
   /** The call that is begun and not finished, where there is one. */
   call: PhaseView | undefined;
   action: FormAction;
+  /** No other act of the page is more important. */
+  isFirst: boolean;
 }
 
 /** For a key that nobody works at now. What it shows may be old: the server looks again. */
-export function RetryPanel({ detail, call, action }: Props) {
+export function RetryPanel({ detail, call, action, isFirst }: Props) {
+  const isAskedAbout = detail.state === 'unknown' && call?.verdict === null;
   const isWaiting = detail.needsAttention && detail.nextAttemptAt === null;
   return (
     <Panel aria-labelledby="retry-title">
@@ -27,7 +30,7 @@ export function RetryPanel({ detail, call, action }: Props) {
       {call?.verdict ? (
         <p className="mt-2 max-w-prose break-words">
           A person has said of <code className="font-mono text-sm">{call.name}</code>: {said[call.verdict]}
-          {call.reference ? ` (${call.reference})` : ''}. No run has been able to finish with that yet.
+          {call.verdict === 'succeeded' ? ` (${call.reference})` : ''}. No run has been able to finish with that yet.
         </p>
       ) : null}
       <p className="mt-2 mb-4 max-w-prose text-muted">
@@ -37,7 +40,9 @@ export function RetryPanel({ detail, call, action }: Props) {
       </p>
       <KeyForm action={action} detail={detail}>
         <div>
-          <SubmitButton>Retry now</SubmitButton>
+          <SubmitButton variant={isFirst ? 'primary' : 'quiet'}>
+            {isAskedAbout ? 'Ask again now' : 'Retry now'}
+          </SubmitButton>
         </div>
       </KeyForm>
     </Panel>

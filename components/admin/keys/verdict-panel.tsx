@@ -1,25 +1,42 @@
 import type { KeyDetail, PhaseView } from 'oncekit/admin';
 import type { ReactNode } from 'react';
+import type { ButtonVariant } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Confirm } from '../shared/confirm.tsx';
 import { SubmitButton } from '../shared/submit-button.tsx';
+import { HeardNotice, heardReference } from './heard-notice.tsx';
 import { type FormAction, KeyForm } from './key-form.tsx';
+
+/** A verdict that was refused, because it does not name what it overrules. */
+export interface RefusedVerdict {
+  kind: unknown;
+  /** What was typed as that name. */
+  typed: unknown;
+}
 
 interface Props {
   detail: KeyDetail;
   /** The call whose outcome is unknown. */
   call: PhaseView;
   action: FormAction;
+  refused?: RefusedVerdict | undefined;
 }
 
-/** Asks a person what nobody else can say. One form for each answer, so that none is chosen by default. */
-export function VerdictPanel({ detail, call, action }: Props) {
+/**
+ * Asks a person what nobody else can say. What was heard of the call comes first. Then one form for each answer, so that
+ * none is chosen by default: the one that can do it twice comes last.
+ */
+export function VerdictPanel({ detail, call, action, refused }: Props) {
+  const proof = call.verdict === 'succeeded' ? null : call.reference;
+  const reference = proof ?? heardReference(detail, call.name);
+  const overruling = { detail, action, refused };
   return (
     <Panel aria-labelledby="verdict-title">
       <h2 id="verdict-title" className="text-lg font-semibold">
         What happened at the provider?
       </h2>
+      <HeardNotice detail={detail} />
       <p className="mt-2 max-w-prose text-muted">
         <code className="font-mono text-sm">{call.name}</code> was sent{' '}
         {call.sends === 1 ? 'once' : `${call.sends} times`}, and what came of it is not known. Look for its derived key
@@ -27,13 +44,19 @@ export function VerdictPanel({ detail, call, action }: Props) {
       </p>
       <p className="mt-2 font-mono text-sm break-all">{call.derivedKey}</p>
       <div className="mt-4 grid gap-2">
-        <Answer title="It went through" words="Its reference becomes the result, and the remaining steps run.">
+        <div className="pb-6">
+          <h3 className="font-medium">It went through</h3>
+          <p className="mt-1 mb-3 max-w-prose text-sm text-muted">
+            Its reference becomes the result, and the remaining steps run. Nothing is sent.
+          </p>
           <KeyForm action={action} detail={detail}>
             <input type="hidden" name="kind" value="succeeded" />
             <div className="flex flex-wrap items-end gap-3">
               <Field
+                key={reference}
                 label="Reference at the provider"
                 name="reference"
+                defaultValue={reference}
                 required
                 maxLength={255}
                 autoComplete="off"
@@ -43,47 +66,71 @@ export function VerdictPanel({ detail, call, action }: Props) {
               <SubmitButton>It went through</SubmitButton>
             </div>
           </KeyForm>
-        </Answer>
+        </div>
         <div>
-          <Confirm
+          <Overruling
+            {...overruling}
+            kind="failed"
             title="It did not happen and shall not"
             words={<p>The key ends in a refusal, which whoever sent it sees. What was set aside is given back.</p>}
-          >
-            <KeyForm action={action} detail={detail}>
-              <input type="hidden" name="kind" value="failed" />
-              <div>
-                <SubmitButton>It shall not happen</SubmitButton>
-              </div>
-            </KeyForm>
-          </Confirm>
-          <Confirm
+            button="It shall not happen"
+          />
+          <Overruling
+            {...overruling}
+            kind="retry"
+            variant="danger"
             title="I have checked that it did not happen: send it"
             words={
-              <p>
-                A provider that can be asked is asked once more. To any other it is sent again: had it happened, it
-                would happen twice.
-              </p>
+              <>
+                <p>
+                  A provider that can be asked is asked before, and nothing is sent where it knows of the call. To any
+                  other it is sent as it was.
+                </p>
+                <p className="font-medium text-bad">
+                  This can do it twice: had it happened after all, a customer would be charged a second time.
+                </p>
+              </>
             }
-          >
-            <KeyForm action={action} detail={detail}>
-              <input type="hidden" name="kind" value="retry" />
-              <div>
-                <SubmitButton>Send it again, or ask again now</SubmitButton>
-              </div>
-            </KeyForm>
-          </Confirm>
+            button="Send it again"
+          />
         </div>
       </div>
     </Panel>
   );
 }
 
-function Answer({ title, words, children }: { title: string; words: string; children: ReactNode }) {
+interface OverrulingProps extends Omit<Props, 'call'> {
+  kind: 'failed' | 'retry';
+  title: string;
+  words: ReactNode;
+  button: string;
+  variant?: ButtonVariant;
+}
+
+/** An answer that says that it was not done. Where something else was heard, its name is typed: no click alone overrules it. */
+function Overruling({ detail, action, refused, kind, title, words, button, variant = 'quiet' }: OverrulingProps) {
+  const isRefused = refused?.kind === kind;
+  const name = detail.heard?.replace(/\s+/g, ' ').trim();
   return (
-    <div className="pb-6 last:pb-0">
-      <h3 className="font-medium">{title}</h3>
-      <p className="mt-1 mb-3 max-w-prose text-sm text-muted">{words}</p>
-      {children}
-    </div>
+    <Confirm title={title} words={words} isOpen={isRefused} tone={variant === 'danger' ? 'bad' : 'accent'}>
+      <KeyForm action={action} detail={detail}>
+        <input type="hidden" name="kind" value={kind} />
+        {name ? (
+          <Field
+            label={`Type ${name} to overrule what was heard`}
+            name="overrules"
+            defaultValue={isRefused && typeof refused.typed === 'string' ? refused.typed : ''}
+            errors={isRefused ? [`That is not ${name}. Nothing was recorded.`] : undefined}
+            required
+            autoComplete="off"
+            spellCheck={false}
+            className="w-full break-words sm:max-w-sm"
+          />
+        ) : null}
+        <div>
+          <SubmitButton variant={variant}>{button}</SubmitButton>
+        </div>
+      </KeyForm>
+    </Confirm>
   );
 }

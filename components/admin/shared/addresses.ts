@@ -18,8 +18,12 @@ export function withQuery(path: string, query: Record<string, string | number | 
 
 type KeyId = Pick<KeySummary, 'tenant' | 'principal' | 'operation' | 'key'>;
 
-/** The page of one key. `notice`: what it says at its top. */
-export function keyHref({ tenant, principal, operation, key }: KeyId, notice?: KeyNoticeName): string {
-  const params = { tenant, principal, operation, key, ...(notice ? { notice } : {}) };
+/** The page of one key. `notice`: what it says at its top; `more`: what it shows besides. */
+export function keyHref(
+  { tenant, principal, operation, key }: KeyId,
+  notice?: KeyNoticeName,
+  more: Record<string, string> = {},
+): string {
+  const params = { tenant, principal, operation, key, ...(notice ? { notice } : {}), ...more };
   return `/admin/keys/detail?${new URLSearchParams(params)}`;
 }

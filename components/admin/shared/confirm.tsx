@@ -8,13 +8,19 @@ interface Props {
   words: ReactNode;
   /** The form whose button confirms it. */
   children: ReactNode;
+  /** It is shown begun: what was sent of it has to be corrected. */
+  isOpen?: boolean;
+  /** `bad`: it can do harm. */
+  tone?: 'accent' | 'bad';
 }
 
 /** An operation that is begun by one press and confirmed by another, with its consequence in words between them. */
-export function Confirm({ title, words, children }: Props) {
+export function Confirm({ title, words, children, isOpen, tone = 'accent' }: Props) {
   return (
-    <details data-confirm className="group border-t border-line py-1 first:border-0">
-      <summary className="flex min-h-11 cursor-pointer items-center gap-2 font-medium text-accent marker:content-none">
+    <details data-confirm open={isOpen} className="group border-t border-line py-1 first:border-0">
+      <summary
+        className={`flex min-h-11 cursor-pointer items-center gap-2 font-medium marker:content-none ${tone === 'bad' ? 'text-bad' : 'text-accent'}`}
+      >
         <span aria-hidden="true" className="transition-transform group-open:rotate-90">
           ›
         </span>

@@ -45,5 +45,12 @@ async function actOn(account: AdminAccount, act: string, form: FormData): Promis
   const id = keyId.safeParse(Object.fromEntries(form));
   // No form of ours lacks a key; whoever sends another sees the list.
   if (!id.success) redirect('/admin/keys');
-  redirect(keyHref(id.data, (await keyActs.once(act, form, account)) as KeyNoticeName));
+  const notice = (await keyActs.once(act, form, account)) as KeyNoticeName;
+  redirect(keyHref(id.data, notice, notice === 'refused' ? typedIn(form) : {}));
+}
+
+/** What a refused verdict was, and what was typed for it: the page shows it to be corrected. */
+function typedIn(form: FormData) {
+  const text = (name: string) => String(form.get(name) ?? '').slice(0, 1000);
+  return { kind: text('kind'), typed: text('overrules') };
 }

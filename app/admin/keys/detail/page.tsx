@@ -37,6 +37,7 @@ export default async function KeyPage({ searchParams }: { searchParams: Promise<
   const now = renderedAt();
   const { tenant, principal } = detail;
   const actKey = await keyActs.newKey(account.name);
+  const refused = params.notice === 'refused' ? { kind: params.kind, typed: params.typed } : undefined;
   const actions = {
     resolve: { send: resolveKey, actKey },
     retryNow: { send: retryKey, actKey },
@@ -56,9 +57,9 @@ export default async function KeyPage({ searchParams }: { searchParams: Promise<
           <LiveUpdates probe={PROBE} />
         </div>
       </div>
-      <KeyNotice name={params.notice} />
+      <KeyNotice name={params.notice} heard={detail.heard} />
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-        <KeyOperations detail={detail} now={now} actions={actions} />
+        <KeyOperations detail={detail} now={now} actions={actions} refused={refused} />
         <KeyFacts detail={detail} now={now} />
         <KeyTimeline detail={detail} />
         <KeyPhases phases={detail.phases} now={now} />
