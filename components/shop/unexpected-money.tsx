@@ -1,3 +1,4 @@
+import { amountIn } from '../../shop/orders/money.ts';
 import type { UnexpectedMoney as Money } from '../../shop/payments/unexpected.ts';
 import { ActKey, type FormAction } from '../admin/keys/key-form.tsx';
 import { keyHref } from '../admin/shared/addresses.ts';
@@ -32,7 +33,8 @@ const words: Record<string, string> = {
 export function UnexpectedMoney({ money, now, operation, seen, refund }: Props) {
   const { id, action, at, tenant, principal, data, order } = money;
   const reference = data.paymentIntent ?? data.providerRefund ?? data.dispute;
-  const amount = amountOf(data);
+  const { amountCents, currency = 'usd' } = data;
+  const amount = amountCents === undefined ? 'An unknown amount' : amountIn(currency, amountCents);
   const title = `money-${id}`;
   const isUnderWay = money.refund?.status === 'pending';
   const refundHref =
@@ -121,11 +123,4 @@ function Act({ action, record, label }: { action: FormAction; record: string; la
       <SubmitButton variant="quiet">{label}</SubmitButton>
     </form>
   );
-}
-
-/** The amount in its own currency, whose smallest unit need not be a hundredth. */
-function amountOf({ amountCents, currency = 'usd' }: Money['data']): string {
-  if (amountCents === undefined) return 'An unknown amount';
-  const format = new Intl.NumberFormat('en-US', { style: 'currency', currency });
-  return format.format(amountCents / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AMOUNT_PATTERN, centsOf, dollars } from './money.ts';
+import { AMOUNT_PATTERN, amountIn, centsOf, dollars } from './money.ts';
 
 test.each([
   ['12', 1200],
@@ -13,3 +13,12 @@ test.each([
 });
 
 test('an amount in words', () => expect(dollars(123456)).toBe('$1,234.56'));
+
+// The provider counts in hundredths also where people do not, and has currencies of four letters.
+test.each([
+  ['usd', '$5,000.00'],
+  ['jpy', '500,000 JPY'],
+  ['huf', '5,000.00 HUF'],
+  ['kwd', '500.000 KWD'],
+  ['usdc', '5,000.00 USDC'],
+])('500,000 of the smallest unit of %s', (currency, words) => expect(amountIn(currency, 500_000)).toBe(words));

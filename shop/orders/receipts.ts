@@ -2,6 +2,7 @@ import { enqueueJob } from 'oncekit/worker';
 import { z } from 'zod';
 import { type Client, db } from '../db.ts';
 import { dollars } from './money.ts';
+import { isOfOrder } from './orders.ts';
 
 /** Jobs of the worker: names that are stored in its queue, so never rename one while jobs may be waiting. */
 type Receipt = 'receipt' | 'refund_receipt';
@@ -35,13 +36,14 @@ async function sendReceipt(job: unknown): Promise<void> {
 /** Sends the receipt of a refund, once however often the job runs. */
 async function sendRefundReceipt(job: unknown): Promise<void> {
   const { id } = payload.parse(job);
-  const { order, amountCents } = await db().refund.findUniqueOrThrow({ where: { id }, include: { order: true } });
+  const refund = await db().refund.findUniqueOrThrow({ where: { id }, include: { order: true } });
+  const { order, amountCents } = refund;
+  const which = isOfOrder(refund)
+    ? ` of the ${dollars(order.amountCents)} that you paid`
+    : ', a payment that we did not expect';
   await send('refund_receipt', id, order, {
     subject: `Your refund of ${dollars(amountCents)}`,
-    body: [
-      `We have given back ${dollars(amountCents)} of the ${dollars(order.amountCents)} that you paid.`,
-      `Order ${order.id}`,
-    ],
+    body: [`We have given back ${dollars(amountCents)}${which}.`, `Order ${order.id}`],
   });
 }
 

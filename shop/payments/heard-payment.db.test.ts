@@ -189,6 +189,15 @@ test('a webhook behind “it shall not happen”: the key stays failed and is fl
     expect(await webhooks.deliver(sent)).toMatchObject({ status: 204 });
   expect(await waiting(id)).toEqual([]);
   expect(await held(id)).toBe(0);
+
+  // As if a person had given it up, and its key had gone: then it is news, once.
+  const givenUp = { status: 'failed', providerRefund: null };
+  await shop.client.refund.updateMany({ where: { orderId: id }, data: givenUp });
+  await shop.client.idempotencyKey.deleteMany({ where: { operation: 'refund.unexpected', principal } });
+  const [{ id: providerRefund = '' } = {}] = (await shop.moved(id)).refunds;
+  const { event } = await webhookOf(providerRefund, 'refund.created');
+  for (const again of [1, 2]) await webhooks.deliver(signed({ ...event, id: `evt_${again}_${id}` }));
+  expect(await waiting(id)).toMatchObject([{ action: 'refund.unexpected', data: { providerRefund } }]);
 });
 
 test('a refund of it whose answer is lost is under way until its webhook ends it; meanwhile nobody asks again', async () => {
@@ -286,6 +295,12 @@ test('a second payment of an order that is paid is given back, and the order can
   expectCounted(await net(id)).toEqual({ charges: 2, refunds: 1, cents: 3600 });
   expect(await held(id)).toBe(3600);
   expect(await shop.order(id)).toMatchObject({ status: 'paid' });
+  // The mail does not say that what the order is paid with has gone back.
+  const [{ id: refund = '' } = {}] = (await shop.order(id)).refunds;
+  await shop.jobHandlers.refund_receipt?.({ id: refund });
+  expect((await shop.client.mail.findFirstOrThrow({ where: { subjectId: refund } })).body).toContain(
+    'We have given back $36.00, a payment that we did not expect.',
+  );
   expect(await shop.giveBack(id, '36.00')).toMatchObject({ ok: true, data: { orderStatus: 'refunded' } });
 });
 

@@ -87,7 +87,8 @@ export function VerdictPanel({ detail, call, action, refused }: Props) {
                   other it is sent as it was.
                 </p>
                 <p className="font-medium text-bad">
-                  This can do it twice: had it happened after all, a customer would be charged a second time.
+                  This can do it twice: had it happened after all, a customer would be charged, or refunded, a second
+                  time.
                 </p>
               </>
             }

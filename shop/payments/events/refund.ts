@@ -33,16 +33,15 @@ export async function applyRefund(tx: Tx, type: string, refund: Stripe.Refund): 
   // Behind the lock every refund is as it stays: our own has ended, and another event of this one is committed.
   await lockOrder(tx, order.id, order);
   const known = await tx.refund.findUnique({ where: { providerRefund } });
-  if (own && !known && (told === 'contradicts' || !isAsAsked)) {
-    const about = { action: 'refund.unexpected', tenant, principal, orderId };
-    await noteOnce(tx, about, 'providerRefund', { refundId: own.id, providerRefund, amountCents });
-  }
+  const about = { action: 'refund.unexpected', tenant, principal, orderId };
+  const note = { refundId: own?.id ?? null, providerRefund, amountCents };
+  if (own && !known && (told === 'contradicts' || !isAsAsked)) await noteOnce(tx, about, 'providerRefund', note);
   if (typeof told === 'object' && told) return told;
   if (known) return { did: 'nothing', why: known.status === 'failed' ? 'it has failed since' : 'it is booked' };
   const asked = await ownRefund(tx, refund, paymentIntent);
   if (asked?.status === 'pending') throw new Error(`Refund ${asked.id} is pending, and no operation is to end it.`);
-  // The books never held the payment that it is of.
-  if (own?.source === 'unexpected') return { did: 'noted', orderId };
+  // The books never held the payment that it is of: a person hears of it, also when its key has gone.
+  if (own?.source === 'unexpected') return await noteOnce(tx, about, 'providerRefund', note);
 
   // Also one under the name of a refund of ours that failed, or went through under another id: the money is gone.
   const refundId = randomUUID();
