@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { until } from '../../../scripts/testing/until.ts';
 import { createAdmin } from '../../admin/index.ts';
+import { LeaseLostError } from '../../core/errors.ts';
 import { ANN, freshKey } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import type { LogEntry } from '../log.ts';
@@ -113,7 +114,10 @@ describe('S4 a proof of a call whose outcome is not known', () => {
     await expectOnce(key);
   });
 
-  test('wakes a key that is written as unknown while it is heard, whichever comes first', async () => {
+  test.each([
+    ['wakes a key that is written as unknown', false],
+    ['keeps a call from being sent', true],
+  ])('%s while it is heard, whichever comes first', async (_, sendsAgain) => {
     const other = new pg.Client({ connectionString: database.url });
     await other.connect();
     const { key, prove, work } = await doubt();
@@ -132,12 +136,18 @@ describe('S4 a proof of a call whose outcome is not known', () => {
       });
     const told = prove();
     await waiting(1);
-    const put = store().markUnknown(held, { askAfterMs: null, attentionAfterMs: 0 });
+    const call = { name: STEP, position: 2, arguments: new Uint8Array(1), derivedKey: 'none' };
+    const put = sendsAgain
+      ? store()
+          .startForeign(held, 600_000, call)
+          .catch((error) => error)
+      : store().markUnknown(held, { askAfterMs: null, attentionAfterMs: 0 });
     await waiting(2);
     await other.query('COMMIT');
     expect(await told).toBe('ends');
-    expect(await put).toMatchObject({ state: 'unknown' });
     await other.end();
+    if (sendsAgain) return expect(await put).toBeInstanceOf(LeaseLostError);
+    expect(await put).toMatchObject({ state: 'unknown' });
     expect(await work()).toMatchObject({ settled: 1 });
     expectSentOnce(key);
   });
@@ -201,6 +211,25 @@ describe('S4 a proof of a call whose outcome is not known', () => {
       expect(await referenceOf(mistyped.key)).toBe('ch_1');
     },
   );
+
+  test.each([
+    ['that a look-up denies', 'lost after'],
+    ['of a send that has proved to have done nothing', 'too many requests'],
+  ])('has nothing sent by a run that does not know of it: %s', async (_, words) => {
+    const lookup: Call['lookup'] = async () => 'absent';
+    const { key, send, prove, work } = sale({ indeterminate: 'lookup', lookup, settleMs: 0, maxTries: 2 });
+    const { charge } = provider;
+    provider.charge = async (args, derived) => {
+      const { id } = await charge.call(provider, args, derived);
+      await prove(id);
+      throw new Error(words);
+    };
+    expect((await send()).ok).toBe(false);
+    expectSentOnce(key);
+    expect(await work()).toMatchObject({ settled: 1 });
+    await expectOnce(key);
+    expectSentOnce(key);
+  });
 
   test('of another step is recorded, and ends nothing', async () => {
     const { key, prove, work } = await doubt();

@@ -224,12 +224,16 @@ const markUnknown: Asked<Leases<never>, 'markUnknown'> = async (db, held, { askA
 /** How often a statement that compares the row's version is sent, where others write the row at that moment. */
 export const TRIES = 5;
 
-/** Puts a key off as nobody writes its row meanwhile. */
-async function putAsSeen<Row>(db: RawQueries, statement: string, held: HeldKey, put: PutOff): Promise<Row> {
-  const values = [...heldValues(held), put.pauseMs, put.attentionAfterMs, knownProofs(held)];
+/** Sends a statement that compares the row's version until nobody has written the row meanwhile. */
+export async function writeAsSeen<Row>(db: RawQueries, statement: string, values: unknown[]): Promise<Row[]> {
   let rows: Row[] = [];
   for (let tries = 0; !rows[0] && tries < TRIES; tries++) rows = await db.$queryRawUnsafe<Row[]>(statement, ...values);
-  return assertHeld(rows, held);
+  return rows;
+}
+
+async function putAsSeen<Row>(db: RawQueries, statement: string, held: HeldKey, put: PutOff): Promise<Row> {
+  const values = [...heldValues(held), put.pauseMs, put.attentionAfterMs, knownProofs(held)];
+  return assertHeld(await writeAsSeen<Row>(db, statement, values), held);
 }
 
 export const leaseQuestions = { takeOver, takeDue, suspend, postpone, markUnknown };

@@ -3,7 +3,17 @@ import { sendStatement } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { isNoRowsChanged } from '../errors.ts';
 import { writeStatement } from './complete.ts';
-import { assertHeld, heldValues, IS_HELD, leaseLost, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
+import {
+  assertHeld,
+  heldValues,
+  IS_HELD,
+  isProven,
+  knownProofs,
+  leaseLost,
+  SET_LEASE,
+  SET_LEASE_WITH_PROGRESS,
+  writeAsSeen,
+} from './lease.ts';
 import { readSteps, STEP_COLUMNS } from './read.ts';
 
 type Port = Leases<never>;
@@ -20,8 +30,13 @@ const HELD = `held AS (UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD}
 // unless all before it proved that nothing was done, or a person vouched for that, for then it is the first that the
 // provider may remember. A person's verdict was of the time before it: left standing, it would have this send repeated,
 // and charged twice. So was a refusal.
+//
+// Nothing is sent over a proof that the run does not know: see `putOff`.
 const START = `
-WITH ${HELD}
+WITH seen AS MATERIALIZED (
+  SELECT xmin AS version FROM idempotency_keys WHERE ${IS_HELD} AND NOT ${isProven('$13')}),
+held AS (
+  UPDATE idempotency_keys SET ${SET_LEASE} FROM seen WHERE ${IS_HELD} AND idempotency_keys.xmin = version RETURNING 1)
 INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, arguments, derived_key,
                                 fencing_token, sends, first_sent_at, last_sent_at, keys_until)
 SELECT $1, $2, $3, $4, $8, $9::int, 'foreign', 'started', $10::bytea, $11, $6::int, 1, clock_timestamp(),
@@ -41,7 +56,7 @@ RETURNING ${STEP_COLUMNS}`;
 const startForeign: Asked<Port, 'startForeign'> = async (db, held, leaseMs, call) => {
   const { name, position, derivedKey, providerKeyTtlMs = 0 } = call;
   const values = [...heldValues(held), leaseMs, name, position, call.arguments, derivedKey, providerKeyTtlMs];
-  return assertHeld(await readSteps(db.$queryRawUnsafe(START, ...values)), held);
+  return assertHeld(await readSteps(writeAsSeen(db, START, [...values, knownProofs(held)])), held);
 };
 
 const FINISH_FOREIGN = `
