@@ -212,6 +212,24 @@ describe('S4 a proof of a call whose outcome is not known', () => {
     },
   );
 
+  test("is the provider's own, also where it corrects a reference that a person gave", async () => {
+    let isReadable = false;
+    const read = BLIND.fromReference as NonNullable<Call['fromReference']>;
+    const fromReference: Call['fromReference'] = async (id, request) => {
+      if (!isReadable) throw new Error('the provider is down');
+      return await read(id, request);
+    };
+    const { key, prove, work, judge } = await doubt({ fromReference });
+    const mistyped = { kind: 'succeeded', reference: 'ch_x' } as const;
+    expect(await store().recordVerdict(await seenCall(key), mistyped, 'eve')).toBe('recorded');
+    expect(await prove()).toBe('ends');
+    await work();
+    expect(await judge('retry', 'ch_1')).toBe('recorded');
+    isReadable = true;
+    expect(await work()).toMatchObject({ settled: 1 });
+    expectSentOnce(key);
+  });
+
   test.each([
     ['that a look-up denies', 'lost after'],
     ['of a send that has proved to have done nothing', 'too many requests'],

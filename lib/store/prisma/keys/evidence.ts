@@ -66,7 +66,7 @@ heard AS (
    WHERE ${IS_KEY} AND (is_open OR ${flags.alarm})),
 judged AS (
   UPDATE idempotency_phases
-     SET verdict = CASE WHEN is_contradicted AND verdict <> 'succeeded' THEN NULL ELSE verdict END,
+     SET verdict = CASE WHEN ${sets ? 'is_open AND is_begun' : `is_contradicted AND verdict <> 'succeeded'`} THEN NULL ELSE verdict END,
          not_executed = CASE WHEN is_contradicted THEN 0 ELSE not_executed END${
            sets
              ? `,
@@ -92,7 +92,8 @@ const WORDS = hear({
   told: `CASE WHEN is_open THEN 'recorded' ELSE 'none' END`,
 });
 
-// What a call is known as is the provider's word, unless a person has said that it went through, which a proof corrects. A second
+// What a call is known as is the provider's word, unless a person has said that it went through, which a proof corrects: a word
+// that overrules it later would take the person's reference off, untried. A second
 // name is another payment. So is one of a call that was unanswered when its key ended: what that said was not so.
 //
 // What is repeated wakes nobody: a person may have seen to it.
@@ -112,7 +113,7 @@ const PROOF = hear({
   flags: { due: '(is_alarming AND needs_attention)', alarm: '(is_alarming AND NOT is_repeated)' },
   sets: {
     reference: 'CASE WHEN is_alarming AND known_as IS NOT NULL THEN known_as ELSE $8::text END',
-    where: 'known_as IS NULL OR (NOT is_alarming AND known_as <> $8::text)',
+    where: 'known_as IS NULL OR (is_open AND is_begun)',
   },
   told: `CASE WHEN is_alarming THEN 'contradicts' WHEN NOT is_open THEN 'none'
               WHEN is_begun THEN 'ends' ELSE 'recorded' END`,
