@@ -40,7 +40,11 @@ type Options = NonNullable<ParseArgsConfig['options']>;
  * @param names how many arguments without a dash it takes
  * @throws UsageError with the names that exist, for one that does not
  */
-export function readArgs<O extends Options>(args: string[], options: O, names = 0) {
+export function readArgs<O extends Options>(
+  args: string[],
+  options: O,
+  names = 0,
+): ReturnType<typeof parseArgs<{ args: string[]; options: O; allowPositionals: true; strict: true }>> {
   try {
     const read = parseArgs({ args, options, allowPositionals: true, strict: true });
     const count = read.positionals.length;

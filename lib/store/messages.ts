@@ -96,7 +96,16 @@ export interface InboxStore<Tx> extends MessageStore {
    * an event that is processed or dead, has been taken since, or, where it was not taken, has failed under another payload or
    * is not due yet; returns the row as it is.
    */
-  recordFailure(event: Receipt, failure: FailedAttempt): Promise<KnownRow>;
+  recordFailure(
+    event: Receipt,
+    failure: Pick<ReceiveOptions, 'taken'> & {
+      /** The payload for the next try; null where it is not kept, and only its sender can send it again. */
+      payload: string | null;
+      /** One pause for each attempt but the last: beyond them it is dead. */
+      pausesMs: number[];
+      error: string;
+    },
+  ): Promise<KnownRow>;
 
   /** Records that an event came with another payload than the one that counts. */
   recordMismatch(event: Receipt): Promise<void>;
@@ -280,14 +289,6 @@ export interface FoundReceived extends InboxRow {
   /** JSON; null once it is processed, and where it could not be kept. */
   payload: string | null;
   records: MessageRecord[];
-}
-
-interface FailedAttempt extends Pick<ReceiveOptions, 'taken'> {
-  /** The payload for the next try; null where it is not kept, and only its sender can send it again. */
-  payload: string | null;
-  /** One pause for each attempt but the last: beyond them it is dead. */
-  pausesMs: number[];
-  error: string;
 }
 
 /** A failed event that was taken to be run again; its attempts count this one. */

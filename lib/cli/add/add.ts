@@ -3,7 +3,7 @@ import { type FileTree, folderTree, sourceFiles } from '../app/file-tree.ts';
 import { findApp, findImports, installed, specifier } from '../app/next-app.ts';
 import { blanked, operationsIn } from '../app/source-text.ts';
 import { CliError, type Command, readArgs, readSubcommand, UsageError } from '../command.ts';
-import { carryOut, planOf, WRITE_OPTIONS } from '../init/plan.ts';
+import { carryOut, type Plan, planOf, WRITE_OPTIONS } from '../init/plan.ts';
 import { moduleFiles } from '../init/plan-code.ts';
 
 const help = `oncekit add operation <name> [--yes] [--dry-run]
@@ -39,7 +39,7 @@ type OperationImport = { exported: string; from: string };
  *
  * @throws CliError where the app has not been set up, or has such an operation or file already
  */
-export function planOperation(tree: FileTree, given: string): Draft['plan'] {
+export function planOperation(tree: FileTree, given: string): NextPlan {
   const draft = draftOf(tree, given);
   const found = findOperation(draft);
   if (found) {
@@ -57,7 +57,7 @@ export function planOperation(tree: FileTree, given: string): Draft['plan'] {
  *
  * @throws CliError where the app has not been set up, or has such a page already
  */
-export function planForm(tree: FileTree, given: string): Draft['plan'] {
+export function planForm(tree: FileTree, given: string): NextPlan {
   const draft = draftOf(tree, given);
   const { app, names, plan } = draft;
   const known = findOperation(draft);
@@ -90,6 +90,7 @@ function draftOf(tree: FileTree, given: string) {
 }
 
 type Draft = ReturnType<typeof draftOf>;
+type NextPlan = Plan & { next: string[] };
 
 /** Plans its file. Returns its name in code and in keys, and that file. */
 function addOperation(draft: Draft) {

@@ -292,6 +292,18 @@ describe('S1 what is proven behind the end', () => {
     expect(logged.filter(({ msg }) => msg.startsWith('the provider says'))).toHaveLength(1);
   });
 
+  test('a second reference calls a person also where it was heard before the key ended', async () => {
+    const { key, send, prove } = sale();
+    const { charge } = provider;
+    provider.charge = async (args, derived) => {
+      const made = await charge.call(provider, args, derived);
+      expect([await prove(), await prove('ch_2')]).toEqual(['ends', 'contradicts']);
+      return made;
+    };
+    expect(await send()).toMatchObject({ ok: true });
+    expect(await flagged(key)).toBe(true);
+  });
+
   test('says nothing of a key that is not there, nor of a step that it has not', async () => {
     const { send, prove } = sale();
     expect(await prove()).toBe('none');

@@ -1,9 +1,9 @@
-import type { HeldKey, LeasedCompletion, Write } from '../../leases.ts';
+import type { HeldKey, Write } from '../../leases.ts';
 import type { Claim, Completion, KeyRow } from '../../rows.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { type Claimed, holdThing, TICKET } from './claim.ts';
-import { heldValues, IS_HELD, isProven, knownProofs, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
+import { hasNewProof, heldValues, IS_HELD, knownProofs, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
 import { epochMs, IS_KEY, KEY_COLUMNS, keyValues, signedAt } from './read.ts';
 
 /** The token of a row that has just been inserted. */
@@ -82,12 +82,14 @@ export function completedRow(claim: Claim, claimed: Claimed, { state, result }: 
   };
 }
 
-// A result that came too late for its send, of a call that has no other, and of which no person has said since that it failed: a
-// refusal contradicts it. One that comes behind this finds the key settled, and flags it itself (`evidence.ts`).
+// A second reference of a call, or a result that came too late for its send, of a call that has no other. Of neither a person has
+// said since that it failed: a refusal contradicts the result. What comes behind this finds the key settled, and flags it itself
+// (`evidence.ts`).
 const IS_CONTRADICTED = `EXISTS (
   SELECT FROM idempotency_events AS heard JOIN idempotency_phases AS step USING (tenant, principal, operation, key)
-   WHERE ${IS_KEY} AND heard.type = 'late_answer' AND heard.detail ->> 'said' = 'result'
-     AND step.name = heard.detail ->> 'step' AND step.state = 'started' AND step.verdict IS DISTINCT FROM 'failed')`;
+   WHERE ${IS_KEY} AND step.name = heard.detail ->> 'step' AND step.verdict IS DISTINCT FROM 'failed'
+     AND (heard.type = 'contradicted'
+          OR heard.type = 'late_answer' AND heard.detail ->> 'said' = 'result' AND step.state = 'started'))`;
 
 /**
  * All that a transaction of the executor writes of the key, in one statement under the token, which fails where the key is
@@ -107,12 +109,12 @@ export function writeStatement(held: HeldKey, leaseMs: number, { steps = [], sta
     // the executor that finishes it. A key that settles late is kept for another day: who asks then must find its answer.
     sets.push(`state = ${$(settle.state)}, result = ${$(settle.result)}, schema_version = ${$(settle.schemaVersion)}::int,
       settled_at = clock_timestamp(), lease_until = NULL, next_attempt_at = NULL, input = NULL,
-      needs_attention = ${flaggedAt(settle)}, expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')`);
+      needs_attention = ${settle.uncompensated ? 'true' : IS_CONTRADICTED}, expires_at = greatest(expires_at, clock_timestamp() + interval '24 h')`);
   }
   if (lease) sets.push(steps.length > 0 ? SET_LEASE_WITH_PROGRESS : SET_LEASE);
   if (phase !== undefined) sets.push(`recovery_point = ${$(phase)}::text`);
   // A refusal does not end what is proven meanwhile to be done: the next run acts upon that.
-  const unless = settle?.state === 'failed' ? ` AND NOT ${isProven($(knownProofs(held)))}` : '';
+  const unless = settle?.state === 'failed' ? ` AND NOT ${hasNewProof($(knownProofs(held)))}` : '';
   const parts = [
     `changed AS (UPDATE idempotency_keys SET ${sets.join(', ')} WHERE ${IS_HELD}${unless}
      RETURNING ${settle ? KEY_COLUMNS : '1 AS held'})`,
@@ -160,10 +162,4 @@ flagged AS (
   // Fails where nothing was changed: COMMIT may be behind it on the wire, and must roll back.
   const proven = `SELECT changed.* FROM (SELECT 1 / count(*) AS one FROM changed) AS proof LEFT JOIN changed ON proof.one = 1`;
   return { text: written + proven, alone: `${written}SELECT * FROM changed`, values };
-}
-
-/** Whether a person must look at a key that settles so. */
-function flaggedAt({ state, uncompensated }: LeasedCompletion): string {
-  if (state === 'succeeded') return 'false';
-  return uncompensated ? 'true' : IS_CONTRADICTED;
 }

@@ -2,7 +2,7 @@ import type { Heard, Leases } from '../../leases.ts';
 import type { ActResult } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
-import { TRIES } from './lease.ts';
+import { writeAsSeen } from './lease.ts';
 import { AUDIT } from './operate.ts';
 import { IS_KEY, keyValues, NOW } from './read.ts';
 
@@ -195,9 +195,9 @@ audited AS (
   SELECT $1::text, $2::text, $3::text, $4::text, 'verdict', $8::text,
          jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text, 'overrules', $9::text)) FROM judged)
 SELECT CASE WHEN EXISTS (SELECT FROM judged) THEN 'recorded'
-            WHEN EXISTS (SELECT FROM seen WHERE NOT is_named) THEN 'refused'
-            WHEN EXISTS (SELECT FROM seen) THEN 'again'
-            ELSE 'changed' END AS outcome`;
+            WHEN EXISTS (SELECT FROM seen) THEN 'refused'
+            ELSE 'changed' END AS outcome
+ WHERE EXISTS (SELECT FROM judged) OR NOT EXISTS (SELECT FROM seen WHERE is_named)`;
 
 export const findSeen: Asked<Leases<never>, 'asSeen'> = async (db, id) => {
   const rows = await db.$queryRawUnsafe<{ revision: string; heard: string | null }[]>(FIND_SEEN, ...keyValues(id));
@@ -207,9 +207,6 @@ export const findSeen: Asked<Leases<never>, 'asSeen'> = async (db, id) => {
 export const recordVerdict: Asked<Leases<never>, 'recordVerdict'> = async (db, id, verdict, actor) => {
   const [reference, overrules] = verdict.kind === 'succeeded' ? [verdict.reference] : [null, verdict.overrules];
   const values = [...keyValues(id), id.revision, verdict.kind, reference, actor, overrules ?? null];
-  for (let tries = 1; tries <= TRIES; tries++) {
-    const [{ outcome }] = await db.$queryRawUnsafe<[{ outcome: ActResult | 'again' }]>(VERDICT, ...values);
-    if (outcome !== 'again') return outcome;
-  }
-  return 'changed';
+  const [row] = await writeAsSeen<{ outcome: ActResult }>(db, VERDICT, values);
+  return row?.outcome ?? 'changed';
 };

@@ -176,7 +176,7 @@ async function heldOf(db: RawQueries, row: Taken): Promise<HeldKey> {
  *
  * @param known the place of the parameter from `knownProofs`
  */
-export const isProven = (known: string) => `EXISTS (
+export const hasNewProof = (known: string) => `EXISTS (
   SELECT FROM idempotency_phases AS begun
    WHERE begun.tenant = $1 AND begun.principal = $2 AND begun.operation = $3 AND begun.key = $4
      AND begun.state = 'started' AND begun.reference IS NOT NULL AND begun.reference <> ALL (${known}::text[]))`;
@@ -190,7 +190,7 @@ export const knownProofs = ({ steps }: HeldKey) => steps.flatMap(({ reference })
 // beginning, so it counts only where nobody has written the key's row since, as whoever hears something does: see `VERDICT`.
 const putOff = (besides: string, returned = 'needs_attention AS "needsAttention"') => `
 WITH seen AS MATERIALIZED (
-  SELECT xmin AS version, ${isProven('$9')} AS is_proven FROM idempotency_keys WHERE ${IS_HELD})
+  SELECT xmin AS version, ${hasNewProof('$9')} AS is_proven FROM idempotency_keys WHERE ${IS_HELD})
 UPDATE idempotency_keys
    SET ${besides} next_attempt_at = CASE WHEN is_proven THEN ${NOW} ELSE clock_timestamp() + $7::float8 * interval '1 ms' END,
        needs_attention = needs_attention OR NOT is_proven AND ($7::float8 IS NULL
@@ -222,7 +222,7 @@ const markUnknown: Asked<Leases<never>, 'markUnknown'> = async (db, held, { askA
   toKeyRow(await putAsSeen<RawRow>(db, UNKNOWN, held, { pauseMs: askAfterMs, attentionAfterMs }));
 
 /** How often a statement that compares the row's version is sent, where others write the row at that moment. */
-export const TRIES = 5;
+const TRIES = 5;
 
 /** Sends a statement that compares the row's version until nobody has written the row meanwhile. */
 export async function writeAsSeen<Row>(db: RawQueries, statement: string, values: unknown[]): Promise<Row[]> {

@@ -5,9 +5,9 @@ import { isNoRowsChanged } from '../errors.ts';
 import { writeStatement } from './complete.ts';
 import {
   assertHeld,
+  hasNewProof,
   heldValues,
   IS_HELD,
-  isProven,
   knownProofs,
   leaseLost,
   SET_LEASE,
@@ -34,7 +34,7 @@ const HELD = `held AS (UPDATE idempotency_keys SET ${SET_LEASE} WHERE ${IS_HELD}
 // Nothing is sent over a proof that the run does not know: see `putOff`.
 const START = `
 WITH seen AS MATERIALIZED (
-  SELECT xmin AS version FROM idempotency_keys WHERE ${IS_HELD} AND NOT ${isProven('$13')}),
+  SELECT xmin AS version FROM idempotency_keys WHERE ${IS_HELD} AND NOT ${hasNewProof('$13')}),
 held AS (
   UPDATE idempotency_keys SET ${SET_LEASE} FROM seen WHERE ${IS_HELD} AND idempotency_keys.xmin = version RETURNING 1)
 INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, arguments, derived_key,
