@@ -49,6 +49,12 @@ test('a stored refusal keeps what was typed, and the next submit is a new intent
 test('the same key with other values shows the first order and a way to a fresh form', async ({ page, shop }) => {
   await page.goto('/lab');
   const form = page.locator('form', { has: shop.orderInLab });
+  // The message at the top leads to the field.
+  await form.getByLabel('Quantity').fill('99');
+  await shop.orderInLab.click();
+  await page.getByRole('alert').first().getByRole('link', { name: 'At most ten.' }).click();
+  await expect(form.getByLabel('Quantity')).toBeFocused();
+  await page.goto('/lab');
   const key = (await form.locator('input[name=idempotency_key]').getAttribute('value')) ?? '';
   await shop.orderInLab.click();
   await expect(page.locator('[data-order-id]')).toBeVisible();

@@ -7,6 +7,8 @@ interface Props {
   errors?: Record<string, string[]> | undefined;
   values?: Record<string, string | string[]> | undefined;
   words?: GoodsWords;
+  /** Links lead to the fields, by their names: in one form of a page. */
+  isLinked?: boolean;
 }
 
 export interface GoodsWords {
@@ -22,10 +24,11 @@ const ENGLISH: GoodsWords = {
 };
 
 /** The same fields in both forms. */
-export function GoodsFields({ products, errors, values, words = ENGLISH }: Props) {
+export function GoodsFields({ products, errors, values, words = ENGLISH, isLinked = false }: Props) {
   return (
     <>
       <SelectField
+        id={isLinked ? 'sku' : undefined}
         label={words.product}
         name="sku"
         errors={errors?.sku}
@@ -38,6 +41,7 @@ export function GoodsFields({ products, errors, values, words = ENGLISH }: Props
         ))}
       </SelectField>
       <Field
+        id={isLinked ? 'quantity' : undefined}
         label={words.quantity}
         name="quantity"
         type="number"

@@ -21,7 +21,7 @@ export function OrderForm({ submit, products, href, label, variant }: Props) {
   return (
     <form {...submit.formProps} noValidate className="grid gap-4">
       <IdempotencyKeyField {...submit.fieldProps} />
-      <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} />
+      <GoodsFields isLinked products={products} errors={refused?.fieldErrors} values={refused?.values} />
       <IdempotentSubmitButton submit={submit} variant={variant} busyWords="Ordering…">
         {label}
       </IdempotentSubmitButton>
