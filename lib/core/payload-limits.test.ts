@@ -35,6 +35,7 @@ describe('X4 what a schema is asked about', () => {
   test('as many as the operation says, and ten times as many values', () => {
     expect(unfitValue(rows(5000, rows(8)), 5000)).toBeUndefined();
     expect(unfitValue(rows(5001), 5000)).toMatchObject({ message: expect.stringContaining('5000') });
+    expect(unfitValue(new Array(2 ** 32 - 1), 5000)).toMatchObject({ message: expect.stringContaining('5000') });
     expect(unfitValue(rows(3), 2)).toMatchObject({ message: expect.stringContaining('at most 2 ') });
   });
 

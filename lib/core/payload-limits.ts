@@ -51,8 +51,8 @@ export function unfitValue(value: unknown, maxItems: number): BadPayloadError | 
   let values = 0;
   while (left.length > 0) {
     const next = left.pop();
-    const isCollection = Array.isArray(next) || next instanceof Map || next instanceof Set;
-    const items: unknown[] | undefined = isCollection ? [...next] : undefined;
+    const list: unknown = next instanceof Map || next instanceof Set ? [...next] : next;
+    const items: readonly unknown[] | undefined = Array.isArray(list) ? list : undefined; // no copy: it may be endless
     if (items && items.length > maxItems) return tooMany('A list has too many items', maxItems, 'items');
     if (isPlainObject(next) && Object.hasOwn(next, '__proto__')) return unusableName();
     const parts = items ?? (isPlainObject(next) ? Object.values(next) : []);
