@@ -42,6 +42,12 @@ const titles: Record<string, Title> = {
 
 /** Instead of those that say what was charged, where that is not known. */
 const inDoubt: Record<string, Title> = {
+  paying: {
+    icon: 'clock',
+    tone: 'info',
+    title: 'Your payment is being finished',
+    lead: 'This goes on without you: you can close this page. If you were charged more than once, the rest will be given back.',
+  },
   payment_failed: {
     icon: 'lost',
     tone: 'warn',

@@ -1,4 +1,3 @@
-import { amountIn } from '../../shop/orders/money.ts';
 import type { UnexpectedMoney as Money } from '../../shop/payments/unexpected.ts';
 import { ActKey, type FormAction } from '../admin/keys/key-form.tsx';
 import { keyHref } from '../admin/shared/addresses.ts';
@@ -9,6 +8,7 @@ import { Detail, Details } from '../ui/details.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { TextLink } from '../ui/text-link.tsx';
+import { amountIn } from './amount-in.ts';
 import { OrderStatusBadge } from './order-status-badge.tsx';
 
 interface Props {

@@ -101,16 +101,15 @@ export interface Leases<Tx> {
   steps(id: KeyId): Promise<Step[]>;
 
   /**
-   * What a person goes by who judges a key's started foreign call: as `revision`, in text, which it is, how often it was sent, and
-   * when last, how many of these sends have proved that nothing was done, and how much was heard and judged of it; empty where
-   * there is no key. `heard` is what a verdict has to name that overrules it: the reference of a proof, or what was said last.
+   * What a person goes by who judges a key's started foreign call. `revision` tells as text which it is, how often and when it was
+   * sent, what that has proved, and how much was heard and judged of it; empty where there is no key. `heard` is what a verdict has
+   * to name that overrules it: the reference of a proof, or what was said last.
    */
   asSeen(id: KeyId): Promise<{ revision: string; heard: string | null }>;
 
   /**
-   * Records a person's verdict on a key's started foreign call; the next run, which is due at once, acts upon it. For a key that
-   * is `unknown`, or flagged and at rest. `changed`: it is of another revision than the person saw. `refused`: something was heard
-   * that the verdict overrules and does not name. Recorded with it.
+   * Records a person's verdict on a key's started foreign call; the next run, which is due at once, acts upon it. For a key that is
+   * `unknown`, or flagged and at rest. `changed`: of another revision. `refused`: it overrules what was heard and does not name it.
    */
   recordVerdict(id: SeenCall, verdict: Verdict, actor: string): Promise<ActResult>;
 
@@ -118,10 +117,9 @@ export interface Leases<Tx> {
   retryNow(id: KeyId & { fencingToken: number }, actor: string): Promise<boolean>;
 
   /**
-   * In a transaction of the caller: something was heard from elsewhere about a key. Recorded as an event, and a key that is not
-   * settled is due at once, also one that was given up on; under a live lease the event alone. The verdicts "it failed" and
-   * "send it again" that were given before are void, and an executor that acts upon one loses the key. It settles nothing: of
-   * a proof the next run makes the result, and until then sends nothing.
+   * In a transaction of the caller: something was heard from elsewhere about a key. Recorded as an event, and an open key is due at
+   * once, also one that was given up on; under a live lease the event alone. "It failed" and "send it again", said before, are void,
+   * and an executor that acts upon one loses the key. Of a proof the next run makes the result, and until then nothing is sent.
    */
   recordEvidence(tx: Tx, id: KeyId, said: Evidence, actor: string): Promise<Heard>;
 
@@ -215,9 +213,8 @@ export interface Step {
   rememberedForMs: number | null;
   firstSentAt: Date | null;
   finishedAt: Date | null;
-  /** A person's word. */
   verdict: Verdict['kind'] | null;
-  /** What the provider knows the call as: by a person where they say that it succeeded, else by a proof. */
+  /** What the provider knows the call as: said by a person where the verdict is that it succeeded, else by a proof. */
   reference: string | null;
 }
 
@@ -281,23 +278,19 @@ export type Transacted =
 /** A key's foreign call as a person saw it: the `revision` tells whether more is known of it since. */
 export type SeenCall = KeyId & { revision: string };
 
-/**
- * A person's verdict: it happened (with the provider's reference), it did not and shall not, or: send it again. Where something was
- * heard of the key, the latter two name it as what they overrule.
- */
+/** A person's verdict: it happened (with its reference), it did not and shall not, or: send it again. These name what they overrule. */
 export type Verdict =
   | { kind: 'succeeded'; reference: string }
   | { kind: 'failed' | 'retry'; overrules?: string | undefined };
 
 /**
- * What was heard of a key from elsewhere: words, which end nothing, or a proof that a step's call has succeeded, with the
- * reference by which the provider knows it. `said` is a line for whoever looks at the key; no secrets.
+ * Words, which end nothing, or a proof that a step's call has succeeded, with the provider's reference of it. `said` is a line for
+ * whoever looks at the key; no secrets.
  */
 export type Evidence = string | { said: string; step: string; succeeded: string };
 
-/** What became of evidence. */
 export type Heard =
-  /** It is an event of a key that is not settled, which looks at once. */
+  /** An event of a key that is not settled, which looks at once. */
   | 'recorded'
   /** So it is, and it is the proof of a call that is not known to be done: the key's next run makes the result of it. */
   | 'ends'

@@ -98,13 +98,8 @@ export interface InboxStore<Tx> extends MessageStore {
    */
   recordFailure(
     event: Receipt,
-    failure: Pick<ReceiveOptions, 'taken'> & {
-      /** The payload for the next try; null where it is not kept, and only its sender can send it again. */
-      payload: string | null;
-      /** One pause for each attempt but the last: beyond them it is dead. */
-      pausesMs: number[];
-      error: string;
-    },
+    /** `payload` for the next try, null where it is not kept; one pause for each attempt but the last: beyond them it is dead. */
+    failure: Pick<ReceiveOptions, 'taken'> & { payload: string | null; pausesMs: number[]; error: string },
   ): Promise<KnownRow>;
 
   /** Records that an event came with another payload than the one that counts. */

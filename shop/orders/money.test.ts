@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { AMOUNT_PATTERN, amountIn, centsOf, dollars } from './money.ts';
+import { amountIn } from '../../components/shop/amount-in.ts';
+import { AMOUNT_PATTERN, centsOf, dollars } from './money.ts';
 
 test.each([
   ['12', 1200],

@@ -118,6 +118,12 @@ test('a webhook of another amount or currency proves nothing, and is written dow
   expect(await noted(id)).toEqual([
     { paymentIntent: payment, amountCents: 3500, currency: 'usd', orderStatus: 'paying' },
   ]);
+  // Its page promises nothing of how often the card is charged.
+  const [{ isChargeInDoubt }, { titleOf }] = [
+    await import('../orders/orders.ts'),
+    await import('../../components/shop/order-title.ts'),
+  ];
+  expect(titleOf('paying', await isChargeInDoubt({ id })).lead).not.toContain('at most once');
   // It cannot be given back while its checkout may still take it.
   const [money] = (await unexpected.listUnexpectedMoney(null, { limit: 1, offset: 0 })).rows;
   expect(money && unexpected.isReturnable(money, 'usd')).toBe(false);

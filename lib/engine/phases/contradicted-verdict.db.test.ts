@@ -285,6 +285,7 @@ describe('S4 an answer that comes behind the refusal that a person’s word has 
 describe('S4 an answer and a verdict at the same moment, behind somebody who has the row', () => {
   const waiting = async (connections: number) => {
     await until(`${connections} wait for the row`, async () => {
+      await other.query('SELECT pg_stat_clear_snapshot()'); // else no connection that is new since BEGIN is seen
       const { rows } = await other.query(
         `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
       );

@@ -73,9 +73,8 @@ test('options that have no meaning keep nobody from asking, nor a person from ju
   const key = freshKey();
   provider.faults = ['after'];
   await shop({}, { indeterminate: 'unknown', providerKeyTtlMs: 0 }).checkout.execute({ key, payload: {} });
-  expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'failed' }, 'ann')).toBe(
-    'recorded',
-  );
+  const judged = await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'failed' }, 'ann');
+  expect(judged).toBe('recorded');
   expect(await shop({}, { maxTries: 0 }).idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
 });
 

@@ -129,6 +129,7 @@ describe('S4 a proof of a call whose outcome is not known', () => {
     await other.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
     const waiting = (count: number) =>
       until(`${count} wait for the row`, async () => {
+        await other.query('SELECT pg_stat_clear_snapshot()'); // else no connection that is new since BEGIN is seen
         const { rows } = await other.query(
           `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
         );
