@@ -70,11 +70,13 @@ export function LabBoard({
   const plain = usePlainOrder((to) => lab.note({ at: Date.now(), kind: 'step', side: 'without', to }));
   const columns = { with: useRef<HTMLDivElement>(null), without: useRef<HTMLDivElement>(null) };
   const { start, isPlaying, isStarting, problem } = usePlay({ preset, lab, submit, plain, columns });
-  // The plain column has no action that would have the page count anew.
+  // The plain column has no action that would have the page count anew. Not under the hands of who plays: a page that is made behind
+  // the end of what was sent begins anew, in this tab before it has ordered.
   const { refresh } = useRouter();
+  const isOver = lab.isFinal && !preset.byHand;
   useEffect(() => {
-    if (lab.isFinal) refresh();
-  }, [lab.isFinal, refresh]);
+    if (isOver) refresh();
+  }, [isOver, refresh]);
   isBusy.current = () => isPlaying() || submit.isPending || plain.now() === 'waiting';
 
   const isOwnPage = path !== '/lab';
