@@ -238,7 +238,10 @@ async function open(page: Page): Promise<Locator> {
   return formOf(page, 'A declined card');
 }
 
-/** So many attempts were refused, and no other is under way. Each has a key of its own, which is refused for good. */
+/**
+ * So many attempts were refused, and no other is under way. Each has a key of its own, which is refused for good. Ends once somebody
+ * could have seen that: what is pressed before is no answer to it.
+ */
 async function expectAttempts(page: Page, shop: Shop, attempts: number): Promise<void> {
   const refused = { orders: 0, stockTaken: 0, keys: attempts };
   await expect.poll(() => shop.gained()).toEqual(refused);
@@ -246,6 +249,9 @@ async function expectAttempts(page: Page, shop: Shop, attempts: number): Promise
   await untilSent(page);
   expect(await shop.posts()).toBe(attempts);
   expectCounted(await shop.gained()).toEqual(refused);
+  await page.evaluate(async () => {
+    for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
+  });
 }
 
 /** Clicks by the bare mouse, the first or the second of a double click. */
