@@ -2,7 +2,9 @@ import type { Page } from '@playwright/test';
 import type { Client } from '../shop/db.ts';
 import { signIn } from './fixtures/admin.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
+import type { GatewayProcess } from './fixtures/gateway-process.ts';
 import { axeFinds, expectGoodPage } from './fixtures/page-checks.ts';
+import type { Shop } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';
 import { deliver, sign } from './fixtures/webhooks.ts';
 
@@ -32,6 +34,24 @@ async function openUnknownKey(page: Page, db: Client, operation: string): Promis
   await expect(page.getByRole('heading', { name: 'What happened at the provider?' })).toBeVisible();
 }
 
+/** The charge of a checkout is made, and its answer lost. */
+async function loseCharge(shop: Shop, gateway: GatewayProcess): Promise<void> {
+  await shop.checkout();
+  await gateway.break({ path: '/v1/payment_intents', kind: 'lose-answer' });
+  await shop.placeOrder.click();
+}
+
+/** An order is paid, and the refund that is asked for is lost on its way. Returns the order's id. */
+async function loseRefund(page: Page, { shop, gateway, db }: { shop: Shop; gateway: GatewayProcess; db: Client }) {
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  const { id } = await latestOrder(db);
+  await gateway.break({ path: '/v1/refunds', kind: 'error-before' });
+  await page.getByRole('button', { name: /refund/i }).click();
+  return id;
+}
+
 /** Says that the charge went through. A completer may act on an earlier word meanwhile: that is no reason to look again. */
 async function sayItWentThrough(adminPage: Page, db: Client, reference: string): Promise<void> {
   await adminPage.getByLabel('Reference at the provider').fill(reference);
@@ -46,9 +66,7 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
   gateway,
   db,
 }) => {
-  await shop.checkout();
-  await gateway.break({ path: '/v1/payment_intents', kind: 'lose-answer' });
-  await shop.placeOrder.click();
+  await loseCharge(shop, gateway);
   // The form says so, and does not offer to pay again.
   await expect(shop.status).toHaveAttribute('data-state', 'checking');
   const { id } = await latestOrder(db);
@@ -84,9 +102,7 @@ test('a lost charge that a person gave up and the provider then tells of: seen o
   gateway,
   db,
 }) => {
-  await shop.checkout();
-  await gateway.break({ path: '/v1/payment_intents', kind: 'lose-answer' });
-  await shop.placeOrder.click();
+  await loseCharge(shop, gateway);
   const adminPage = await page.context().newPage();
   await openUnknownKey(adminPage, db, 'checkout');
   const given = await latestOrder(db);
@@ -128,12 +144,7 @@ test('a lost charge that a person gave up and the provider then tells of: seen o
 test('a lost refund waits for a person, who says that it shall not happen: nothing is given back', {
   tag: '@all',
 }, async ({ page, shop, gateway, db }) => {
-  await shop.checkout();
-  await shop.placeOrder.click();
-  await page.waitForURL('**/orders/*');
-  const { id } = await latestOrder(db);
-  await gateway.break({ path: '/v1/refunds', kind: 'error-before' });
-  await page.getByRole('button', { name: /refund/i }).click();
+  const id = await loseRefund(page, { shop, gateway, db });
 
   const adminPage = await page.context().newPage();
   await openUnknownKey(adminPage, db, 'refund');
@@ -159,12 +170,7 @@ test('what was heard of a lost refund stands first, and is overruled by who type
   gateway,
   db,
 }) => {
-  await shop.checkout();
-  await shop.placeOrder.click();
-  await page.waitForURL('**/orders/*');
-  const { id: orderId } = await latestOrder(db);
-  await gateway.break({ path: '/v1/refunds', kind: 'error-before' });
-  await page.getByRole('button', { name: /refund/i }).click();
+  const orderId = await loseRefund(page, { shop, gateway, db });
   const adminPage = await page.context().newPage();
   await openUnknownKey(adminPage, db, 'refund');
   await page.close();
@@ -219,9 +225,7 @@ test.describe('without JavaScript', () => {
     gateway,
     db,
   }) => {
-    await shop.checkout();
-    await gateway.break({ path: '/v1/payment_intents', kind: 'lose-answer' });
-    await shop.placeOrder.click();
+    await loseCharge(shop, gateway);
     await expect(page.getByRole('alert').first()).toContainText('We are finding out whether it went through.');
     await expect(page.getByRole('alert').first()).toBeInViewport();
     await expect(page).toHaveTitle(/^Checkout/);

@@ -2,7 +2,7 @@ import { sentHref } from '../../components/admin/messages/message-addresses.ts';
 import { AdminHeader } from '../../components/admin/shared/admin-header.tsx';
 import { UnexpectedNotice } from '../../components/shop/unexpected-notice.tsx';
 import { Button } from '../../components/ui/button.tsx';
-import { countUnexpectedMoney } from '../../shop/payments/unexpected.ts';
+import { countUnexpectedMoney } from '../../shop/payments/unexpected-money.ts';
 import { signOut } from './actions.ts';
 
 const pages = [
@@ -22,7 +22,7 @@ export function Header({ current }: { current?: (typeof pages)[number]['name'] }
   );
 }
 
-/** What else waits for an admin, in front of all keys. */
+/** Says what else waits for an admin, in front of all keys. */
 export async function OwnNotices({ tenant }: { tenant: string | null }) {
   return <UnexpectedNotice count={await countUnexpectedMoney(tenant)} />;
 }

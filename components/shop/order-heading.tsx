@@ -6,7 +6,7 @@ import { titleOf } from './order-title.ts';
 interface Props {
   status: string;
   isOwn: boolean;
-  /** What was charged is not known. */
+  /** True where nobody knows whether it was charged. */
   isInDoubt: boolean;
 }
 

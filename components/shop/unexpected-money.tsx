@@ -1,4 +1,4 @@
-import type { UnexpectedMoney as Money } from '../../shop/payments/unexpected.ts';
+import type { UnexpectedMoney as Money } from '../../shop/payments/unexpected-money.ts';
 import { ActKey, type FormAction } from '../admin/keys/key-form.tsx';
 import { keyHref } from '../admin/shared/addresses.ts';
 import { Confirm } from '../admin/shared/confirm.tsx';
@@ -21,7 +21,7 @@ interface Props {
   refund: FormAction | undefined;
 }
 
-/** What happened, in words of its kind. The amount stands in front. */
+/** The words of each kind, behind the amount. */
 const words: Record<string, string> = {
   'payment.unexpected': 'was paid, and no order expects it',
   'refund.unexpected': 'was given back, and no refund expects it',

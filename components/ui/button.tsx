@@ -7,7 +7,7 @@ const base =
 const variants = {
   primary: 'bg-accent text-on-accent hover:bg-accent-strong',
   quiet: 'border border-strong-line bg-surface text-ink hover:bg-sunken',
-  /** What cannot be taken back and may do harm: never the one that the eye falls upon. */
+  /** For an act that cannot be taken back and may do harm: never the one that the eye falls upon. */
   danger: 'border border-bad bg-surface text-bad hover:bg-bad-surface',
 } as const;
 

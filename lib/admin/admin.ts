@@ -45,7 +45,7 @@ export interface KeyDetail extends KeySummary {
   /** `resolve` compares it. It is not to be read, nor to be kept: another version may write it otherwise. */
   revision: string;
   /**
-   * What was heard of it, which a verdict that overrules it names: the reference of a proof, or else the words that were said last;
+   * The name of what was heard, for a verdict that overrules it: the reference of a proof, or else the words that were said last;
    * `result` for a late answer that was one. Null where nothing was heard.
    */
   heard: string | null;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { db } from '../db.ts';
 import { lockOrder } from '../orders/orders.ts';
 import { operationOf } from '../payments/events/conclusion.ts';
-import { findUnexpectedMoney, noteSeen, type UnexpectedMoney } from '../payments/unexpected.ts';
+import { findUnexpectedMoney, noteSeen, type UnexpectedMoney } from '../payments/unexpected-money.ts';
 import { unexpectedRefund } from '../payments/unexpected-refund.ts';
 import { type AdminAccount, admin, kit } from './admin.ts';
 import { actsOnce } from './once.ts';

@@ -11,14 +11,14 @@ import { type Sent, signed, startWebhooks } from './webhook.fixture.ts';
 let webhooks: Awaited<ReturnType<typeof startWebhooks>>;
 let shop: Awaited<ReturnType<typeof openShop>>;
 let acts: typeof import('../admin/payments-acts.ts');
-let unexpected: typeof import('./unexpected.ts');
+let unexpected: typeof import('./unexpected-money.ts');
 beforeAll(async () => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
   webhooks = await startWebhooks();
   shop = await openShop({ isBlind: true, webhook: webhooks.webhook });
   const { receivePaymentWebhook } = await import('./webhook.ts');
   acts = await import('../admin/payments-acts.ts');
-  unexpected = await import('./unexpected.ts');
+  unexpected = await import('./unexpected-money.ts');
   webhooks.receiveWith(receivePaymentWebhook);
 });
 afterEach(async () => expect(await shop.unspent()).toBe(0));

@@ -7,6 +7,19 @@ import { post } from './ledger.ts';
 
 type Tx = Pick<Client, 'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe'>;
 
+/** The way by which a refund was asked for: one key under two of them is two intents (K4). */
+export type RefundSource = 'form' | 'api' | 'unexpected';
+
+interface Reserved {
+  id: string;
+  orderId: string;
+  tenant: string;
+  principal: string;
+  amountCents: number;
+  source: RefundSource;
+  key: string;
+}
+
 /** Money that has gone back: its refund has been written down as `succeeded`, by this transaction. */
 interface Given {
   refundId: string;
@@ -17,6 +30,25 @@ interface Given {
   /** The amount paid. */
   paidCents: number;
   providerRefund: string;
+}
+
+/** Writes a refund down before it is asked for, with its audit record. The caller holds the order's lock. */
+export async function reserveRefund(
+  tx: Tx,
+  { id, source, key, ...whose }: Reserved,
+  more: Record<string, string> = {},
+): Promise<void> {
+  const { amountCents, ...about } = whose;
+  await tx.refund.create({ data: { id, ...whose, status: 'pending', source, idempotencyKey: key } });
+  const data = { refundId: id, amountCents, ...more };
+  await tx.auditRecord.create({ data: { action: 'refund.reserved', ...about, data } });
+}
+
+/** Writes down that it was given back. Throws where it is pending no longer: what is booked with it must not be. */
+export async function settleRefund(tx: Tx, id: string, providerRefund: string): Promise<void> {
+  const settled = { status: 'succeeded', providerRefund, settledAt: new Date() };
+  const done = await tx.refund.updateMany({ where: { id, status: 'pending' }, data: settled });
+  if (done.count !== 1) throw new Error(`Refund ${id} is done (${providerRefund}) but no longer pending.`);
 }
 
 /**

@@ -3,14 +3,11 @@ import type { Client } from '../db.ts';
 import { dollars } from '../orders/money.ts';
 import { lockOrder, refundable } from '../orders/orders.ts';
 import { heardOf, noteOnce } from './events/conclusion.ts';
-import { bookRefund } from './refund-booking.ts';
+import { bookRefund, type RefundSource, reserveRefund, settleRefund } from './refund-booking.ts';
 import { giveBack, RETURN_STEP } from './refund-call.ts';
 
 type Tx = Pick<Client, 'order' | 'refund' | 'auditRecord' | 'ledgerEntry' | '$queryRaw' | '$queryRawUnsafe'>;
 type Steps = Pick<PhasesContext<unknown, Tx>, 'atomic' | 'foreign' | 'fail' | 'key' | 'scope'>;
-
-/** The way by which a refund was asked for: one key under two of them is two intents (K4). */
-export type RefundSource = 'form' | 'api' | 'unexpected';
 
 /** The result of a refund. */
 export interface RefundMade {
@@ -52,13 +49,7 @@ export async function giveRefund(
       const message = left > 0 ? `At most ${dollars(left)} can be given back.` : 'All of it is given back already.';
       return fail('exceeds_payment', { refundable_cents: left }, { status: 422, message });
     }
-    const whose = { tenant, principal };
-    await tx.refund.create({
-      data: { id, orderId, ...whose, amountCents, status: 'pending', source, idempotencyKey: key },
-    });
-    await tx.auditRecord.create({
-      data: { action: 'refund.reserved', ...whose, orderId, data: { refundId: id, amountCents } },
-    });
+    await reserveRefund(tx, { id, orderId, tenant, principal, amountCents, source, key });
     return { paymentIntent, paidCents };
   });
 
@@ -68,9 +59,7 @@ export async function giveRefund(
   return atomic('refunded', async (tx) => {
     await lockOrder(tx, orderId, scope);
     const { providerRefund } = returned;
-    const settled = { status: 'succeeded', providerRefund, settledAt: new Date() };
-    const done = await tx.refund.updateMany({ where: { id, status: 'pending' }, data: settled });
-    if (done.count !== 1) throw new Error(`Refund ${id} is done (${providerRefund}) but no longer pending.`);
+    await settleRefund(tx, id, providerRefund);
     const { paidCents } = payment;
     const given = { refundId: id, orderId, tenant, principal, amountCents, paidCents, providerRefund };
     const orderStatus = await bookRefund(tx, given, { scope, key });

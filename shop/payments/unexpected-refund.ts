@@ -7,9 +7,10 @@ import { stageReceipt } from '../orders/receipts.ts';
 import { CURRENCY } from './charge.ts';
 import { operationOf } from './events/conclusion.ts';
 import { postReturn } from './ledger.ts';
+import { reserveRefund, settleRefund } from './refund-booking.ts';
 import { giveBack, RETURN_STEP } from './refund-call.ts';
 import { undoRefund } from './refunds.ts';
-import { findUnexpectedMoney, isReturnable, noteSeen } from './unexpected.ts';
+import { findUnexpectedMoney, isReturnable, noteSeen } from './unexpected-money.ts';
 
 const schema = z.object({
   /** The audit record of the payment. */
@@ -42,11 +43,8 @@ export const unexpectedRefund = idempotency
       if (!money || money.order.id !== orderId || !isReturnable(money, CURRENCY)) return fail('seen_to');
       const [paymentIntent, amountCents] = [String(money.data.paymentIntent), Number(money.data.amountCents)];
       const whose = { tenant, principal };
-      await tx.refund.create({
-        data: { id, orderId, ...whose, amountCents, status: 'pending', source: 'unexpected', idempotencyKey: key },
-      });
-      const data = { refundId: id, amountCents, paymentIntent, record };
-      await tx.auditRecord.create({ data: { action: 'refund.reserved', ...whose, orderId, data } });
+      const reserved = { id, orderId, ...whose, amountCents, source: 'unexpected', key } as const;
+      await reserveRefund(tx, reserved, { paymentIntent, record });
       const about = { ...whose, operation: operationOf('order', money.order.source) ?? '' };
       await createAdmin({ prisma: joinTransaction(tx) }).record({
         ...{ type: 'payment_refunded', actor, ...about, key: money.order.idempotencyKey ?? '' },
@@ -63,9 +61,7 @@ export const unexpectedRefund = idempotency
     return atomic('refunded', async (tx) => {
       await lockOrder(tx, orderId, scope);
       const { providerRefund } = returned;
-      const settled = { status: 'succeeded', providerRefund, settledAt: new Date() };
-      const done = await tx.refund.updateMany({ where: { id, status: 'pending' }, data: settled });
-      if (done.count !== 1) throw new Error(`Refund ${id} is done (${providerRefund}) but no longer pending.`);
+      await settleRefund(tx, id, providerRefund);
       await postReturn(tx, { orderId, refundId: id, amountCents });
       const money = await findUnexpectedMoney(tenant, record, tx);
       if (money) await noteSeen(tx, money, actor, { refundId: id, providerRefund });

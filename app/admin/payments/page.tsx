@@ -10,7 +10,7 @@ import { paymentActs, refundKey } from '../../../shop/admin/payments-acts.ts';
 import { pageOf, readAuditQuery } from '../../../shop/admin/query.ts';
 import { CURRENCY } from '../../../shop/payments/charge.ts';
 import { operationOf } from '../../../shop/payments/events/conclusion.ts';
-import { isReturnable, listUnexpectedMoney } from '../../../shop/payments/unexpected.ts';
+import { isReturnable, listUnexpectedMoney } from '../../../shop/payments/unexpected-money.ts';
 import { Header, PROBE } from '../header.tsx';
 import { type Params, requireAdmin } from '../require-admin.ts';
 import { refundMoney, seeToMoney } from './actions.ts';

@@ -1,7 +1,7 @@
 import type { KeyDetail, KeyEvent } from 'oncekit/admin';
 import { Notice } from '../../ui/notice.tsx';
 
-/** What was heard of a key that nobody has ended: before a person's own opinion. Nothing where nothing was heard. */
+/** Shows what was heard of a key that nobody has ended, before a person's own opinion. Nothing where nothing was heard. */
 export function HeardNotice({ detail: { heard, events } }: { detail: KeyDetail }) {
   if (heard === null) return null;
   const unconfirmed = new Set(events.flatMap(({ type, detail }) => (type === 'set_aside' ? detail?.reference : [])));

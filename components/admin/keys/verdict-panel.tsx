@@ -11,7 +11,7 @@ import { type FormAction, KeyForm } from './key-form.tsx';
 /** A verdict that was refused, because it does not name what it overrules. */
 export interface RefusedVerdict {
   kind: unknown;
-  /** What was typed as that name. */
+  /** The name that was typed. */
   typed: unknown;
 }
 

@@ -6,7 +6,17 @@ import { createAdmin } from '../../admin/index.ts';
 import { LeaseLostError } from '../../core/errors.ts';
 import { ANN, freshKey, gate, pastTriggers } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import { type Call, database, provider, rowOf, seenCall, shop, stepsOf, usePhases } from './shop.fixture.ts';
+import {
+  type Call,
+  database,
+  provider,
+  rowOf,
+  seenCall,
+  shop,
+  stepsOf,
+  untilLocked,
+  usePhases,
+} from './shop.fixture.ts';
 
 /** A person has said what became of a call, and then its answer comes, or a webhook tells of it. */
 
@@ -283,24 +293,14 @@ describe('S4 an answer that comes behind the refusal that a person’s word has 
 });
 
 describe('S4 an answer and a verdict at the same moment, behind somebody who has the row', () => {
-  const waiting = async (connections: number) => {
-    await until(`${connections} wait for the row`, async () => {
-      await other.query('SELECT pg_stat_clear_snapshot()'); // else no connection that is new since BEGIN is seen
-      const { rows } = await other.query(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return rows.length === connections;
-    });
-  };
-
   /** Both are sent while the row is held, in this order. */
   async function inOrder(key: string, first: () => Promise<unknown>, second: () => Promise<unknown>) {
     await other.query('BEGIN');
     await other.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
     const one = first();
-    await waiting(1);
+    await untilLocked(other, 1);
     const two = second();
-    await waiting(2);
+    await untilLocked(other, 2);
     await other.query('COMMIT');
     return await Promise.all([one, two]);
   }
@@ -328,7 +328,7 @@ describe('S4 an answer and a verdict at the same moment, behind somebody who has
     await other.query('BEGIN');
     await other.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
     const told = late(key);
-    await waiting(1);
+    await untilLocked(other, 1);
     // All of it in the transaction that the answer waits for: as of its beginning there was no word, and no lease.
     await other.query(`UPDATE idempotency_phases SET verdict = 'retry' WHERE key = $1 AND name = $2`, [key, STEP]);
     await other.query(

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
-import { until } from '../../../scripts/testing/until.ts';
 import { createAdmin } from '../../admin/index.ts';
 import { LeaseLostError } from '../../core/errors.ts';
 import { ANN, freshKey } from '../../integration/kit.fixture.ts';
@@ -16,6 +15,7 @@ import {
   seenCall,
   shop,
   stepsOf,
+  untilLocked,
   usePhases,
 } from './shop.fixture.ts';
 
@@ -127,23 +127,15 @@ describe('S4 a proof of a call whose outcome is not known', () => {
     const held = await store().resolve(unknown, 600_000, { name: STEP, result: null });
     await other.query('BEGIN');
     await other.query('SELECT FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
-    const waiting = (count: number) =>
-      until(`${count} wait for the row`, async () => {
-        await other.query('SELECT pg_stat_clear_snapshot()'); // else no connection that is new since BEGIN is seen
-        const { rows } = await other.query(
-          `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-        );
-        return rows.length === count;
-      });
     const told = prove();
-    await waiting(1);
+    await untilLocked(other, 1);
     const call = { name: STEP, position: 2, arguments: new Uint8Array(1), derivedKey: 'none' };
     const put = sendsAgain
       ? store()
           .startForeign(held, 600_000, call)
           .catch((error) => error)
       : store().markUnknown(held, { askAfterMs: null, attentionAfterMs: 0 });
-    await waiting(2);
+    await untilLocked(other, 2);
     await other.query('COMMIT');
     expect(await told).toBe('ends');
     await other.end();

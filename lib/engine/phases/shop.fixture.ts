@@ -1,6 +1,8 @@
+import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
+import { until } from '../../../scripts/testing/until.ts';
 import type { ForeignCall, Options } from '../../index.ts';
 import { ANN, anything, effect, effects, kit, rowsOf } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
@@ -72,6 +74,21 @@ export async function lose(key: string): Promise<void> {
     database.client.idempotencyKey.deleteMany({ where: { key } }),
     database.client.auditRecord.deleteMany({ where: { action: { startsWith: `${key}:` } } }),
   ]);
+}
+
+/**
+ * Until so many connections wait for a lock.
+ *
+ * @param other in a transaction, whose snapshot of who is connected is dropped: else a connection that is new since BEGIN is not seen
+ */
+export async function untilLocked(other: pg.Client, connections: number): Promise<void> {
+  await until(`${connections} wait for a lock`, async () => {
+    await other.query('SELECT pg_stat_clear_snapshot()');
+    const { rows } = await other.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows.length === connections;
+  });
 }
 
 export async function expectOnce(key: string): Promise<void> {

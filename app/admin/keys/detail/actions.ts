@@ -49,7 +49,7 @@ async function actOn(account: AdminAccount, act: string, form: FormData): Promis
   redirect(keyHref(id.data, notice, notice === 'refused' ? typedIn(form) : {}));
 }
 
-/** What a refused verdict was, and what was typed for it: the page shows it to be corrected. */
+/** Reads which verdict was refused, and what was typed for it: the page shows it to be corrected. */
 function typedIn(form: FormData) {
   const text = (name: string) => String(form.get(name) ?? '').slice(0, 1000);
   return { kind: text('kind'), typed: text('overrules') };
