@@ -166,14 +166,19 @@ describe('fence', () => {
 });
 
 describe('forget', () => {
+  const RECEIPT = { receipt: ({ id }: { id: string }) => ({ reference: id, amount: '$1.00' }) };
+  const NO_RECEIPT = { reference: null, amount: null };
+
   test('X3 erases the answer and keeps the row: a retry is told that it was done, and nothing runs', async () => {
-    const on = shop();
+    const on = shop(RECEIPT);
     const key = freshKey();
     const send = () => on.pay.execute({ key, payload: { card: 'secret-input' } });
     const first = await send();
     expect([first, await send()]).toMatchObject([{ ok: true }, { ok: true, replayed: true }]);
     const before = await on.admin.findKey(idOf(key));
     expect(before).toMatchObject({ state: 'succeeded', isForgotten: false });
+    const receipt = { reference: 'ch_1', amount: '$1.00', knownBy: 'answer' };
+    expect(before?.phases[1]).toMatchObject({ ...receipt, finishedAt: expect.any(Date), result: null });
     const seen = await seenNow(key);
     expect(await on.admin.forget(seen, 'eve')).toBe('recorded');
     expect(await on.admin.forget(seen, 'eve')).toBe('changed');
@@ -185,7 +190,11 @@ describe('forget', () => {
     const [stored] = await database.client.idempotencyKey.findMany({ where: { key } });
     expect(stored).toMatchObject({ result: null, input: null });
     const steps = await database.client.idempotencyPhase.findMany({ where: { key }, orderBy: { position: 'asc' } });
-    expect(steps).toMatchObject([{ result: null }, { arguments: null }]);
+    expect(steps).toMatchObject([{ result: null }, { arguments: null, ...NO_RECEIPT }]);
+    // Nor does a sender that repeats itself bring it back.
+    const proof = { said: 'charge.succeeded', step: 'charge_created', succeeded: 'ch_1' };
+    await database.client.$transaction((tx) => on.idempotency.recordEvidence(tx, idOf(key), proof, 'stripe'));
+    expect((await on.admin.findKey(idOf(key)))?.phases[1]).toMatchObject(NO_RECEIPT);
 
     // Here and in another process, of which one has just answered from its memory.
     for (const pay of [on.pay, shop().pay]) {
@@ -252,7 +261,7 @@ describe('forget', () => {
   });
 
   test('of a principal: every settled key once, none of others, and it says what is not settled', async () => {
-    const { admin, idempotency, pay } = shop();
+    const { admin, idempotency, pay } = shop(RECEIPT);
     const [bea, bob] = [
       { tenant: 'acme', principal: 'bea' },
       { tenant: 'acme', principal: 'bob' },
@@ -266,6 +275,13 @@ describe('forget', () => {
     await pay.execute({ key: other, payload: {}, scope: bob });
     expect(await admin.erasePrincipal(bea, 'eve')).toMatchObject({ forgotten: 2, unsettled: 1 });
     expect(await admin.erasePrincipal(bea, 'eve')).toMatchObject({ forgotten: 0, unsettled: 1 });
+    const receipts = await database.client.idempotencyPhase.findMany({
+      where: { key: { in: [done, other] }, kind: 'foreign' },
+      select: { key: true, reference: true, amount: true },
+    });
+    expect(receipts).toHaveLength(2);
+    expect(receipts).toContainEqual({ key: done, ...NO_RECEIPT });
+    expect(receipts).toContainEqual({ key: other, reference: 'ch_2', amount: '$1.00' });
     for (const key of [done, failed]) expect(await recordsOf(key)).toEqual([{ type: 'forgotten', actor: 'eve' }]);
     for (const key of [open, other]) expect(await recordsOf(key)).toEqual([]);
     expect(await pay.execute({ key: done, payload: {}, scope: bea })).toMatchObject({ code: 'result_unreadable' });

@@ -65,8 +65,15 @@ export interface PhaseView
   > {
   /** A person's finding about it; null again once a run has gone on with that. */
   verdict: Step['verdict'];
-  /** What the provider knows the call as: by the person who said that it succeeded, else by what was heard as its proof. */
+  /**
+   * What the provider knows the call as: by its receipt; before it is done, by the person who said that it succeeded, or by what was
+   * heard as its proof. No secret. It stays when the key settles, and is erased with the answer.
+   */
   reference: string | null;
+  /** How much it was, by its receipt: as long. */
+  amount: string | null;
+  /** What made it known that it is done: the answer to a send, a look-up, or a reference that a person gave or that was heard. */
+  knownBy: Step['knownBy'];
   /** The shape of the stored result; null while there is none, and once the key has settled with no person to look at it. */
   result: Shape | null;
 }
@@ -76,7 +83,7 @@ export function phaseView(step: Step): PhaseView {
   const result = step.result === null ? null : redactAnswer(step.result);
   return {
     ...pick(step, 'name', 'position', 'kind', 'state', 'sends', 'notExecuted', 'derivedKey', 'firstSentAt'),
-    ...pick(step, 'finishedAt', 'verdict', 'reference'),
+    ...pick(step, 'finishedAt', 'verdict', 'reference', 'amount', 'knownBy'),
     result: result && ('shape' in result ? result.shape : result.kind),
   };
 }

@@ -98,7 +98,8 @@ export function leasesContract<Tx>(harness: Suite<Tx>): void {
     test('S1 the last step and the answer are committed together, and erase what the key was kept for', async () => {
       const { store, write, isWritten } = harness();
       const held = await begun(store, { steps: [step('order_created', 1)], start: start('charge_created', 2) });
-      await store.finishForeign(held, LEASE_MS, { name: 'charge_created', position: 2, result: '"paid"' });
+      const paid = { knownBy: 'answer', reference: 'pi_1', amount: '$9.00' } as const;
+      await store.finishForeign(held, LEASE_MS, { name: 'charge_created', position: 2, result: '"paid"', ...paid });
       const { key } = held.id;
       const ended = await store.transact(
         held,
@@ -119,6 +120,7 @@ export function leasesContract<Tx>(harness: Suite<Tx>): void {
         ['charge_created', null, null],
         ['finished', null, null],
       ]);
+      expect(steps[1]).toMatchObject(paid);
     });
 
     test('S1 a key may be claimed and settled in one transaction', async () => {

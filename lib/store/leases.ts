@@ -51,13 +51,13 @@ export interface Leases<Tx> {
   startForeign(held: HeldKey, leaseMs: number, call: ForeignStart): Promise<Step>;
 
   /** Writes down what a foreign call came to. */
-  finishForeign(held: HeldKey, leaseMs: number, step: FinishedStep): Promise<void>;
+  finishForeign(held: HeldKey, leaseMs: number, step: FinishedCall): Promise<void>;
 
   /**
    * Leads an `unknown` key back to `in_progress` under a higher token, with the result that was found in the same
    * statement; with null it is to be sent again.
    */
-  resolve(held: HeldKey, leaseMs: number, step: { name: string; result: string | null }): Promise<HeldKey>;
+  resolve(held: HeldKey, leaseMs: number, step: FinishedCall | { name: string; result: null }): Promise<HeldKey>;
 
   /**
    * Writes down that the last send of a started call has proved that nothing was done, and what was refused for good with it.
@@ -214,8 +214,15 @@ export interface Step {
   firstSentAt: Date | null;
   finishedAt: Date | null;
   verdict: Verdict['kind'] | null;
-  /** What the provider knows the call as: said by a person where the verdict is that it succeeded, else by a proof. */
+  /**
+   * What the provider knows the call as: of one that is done by its receipt; else by a person where the verdict is that it succeeded, or
+   * by a proof.
+   */
   reference: string | null;
+  /** How much it was, by its receipt. */
+  amount: string | null;
+  /** What its result is: the answer to a send, what a look-up found, or what was made of a reference. Null before, and of an older kit. */
+  knownBy: 'answer' | 'lookup' | 'reference' | null;
 }
 
 /** Tells whether a started call may have been done: some send of it did not prove the contrary. */
@@ -234,6 +241,13 @@ export interface LateAnswer {
 
 export interface FinishedStep extends Pick<Step, 'name' | 'position'> {
   result: string;
+}
+
+/** A foreign call with its result, and its receipt. */
+export interface FinishedCall extends FinishedStep {
+  knownBy: NonNullable<Step['knownBy']>;
+  reference?: string | undefined;
+  amount?: string | undefined;
 }
 
 export interface ForeignStart extends Pick<Step, 'name' | 'position'> {

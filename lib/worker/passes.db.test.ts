@@ -149,7 +149,7 @@ test('a worker says at its start that the tables are older than it, and what to 
   ];
   await vi.waitFor(() => expect([keys.lines, both.lines].flat()).toHaveLength(3), within);
   expect(keys.lines).toEqual([
-    'The database has oncekit keys schema 0, and this worker needs oncekit keys schema 6. Run npx oncekit init, then npx prisma migrate deploy.',
+    'The database has oncekit keys schema 0, and this worker needs oncekit keys schema 7. Run npx oncekit init, then npx prisma migrate deploy.',
   ]);
   expect(both.lines[1]).toContain('npx oncekit init --messaging');
   await Promise.all([mark('idempotency_keys', 1), mark('outbox_events', 1)]);

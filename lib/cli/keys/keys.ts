@@ -223,10 +223,11 @@ function detailWords(key: KeyDetail): string {
 }
 
 function stepCells(step: KeyDetail['phases'][number]) {
-  const { name, kind, state, sends, notExecuted, finishedAt, verdict, reference, derivedKey } = step;
+  const { name, kind, state, sends, notExecuted, finishedAt, verdict, derivedKey } = step;
   const unexecuted = notExecuted > 0 ? `, ${notExecuted} not executed` : '';
   const sent = sends > 0 ? `sent ${sends}×${unexecuted}` : '';
-  return ['', name, kind, state, sent, at(finishedAt) ?? '', verdict ?? '', reference ?? '', derivedKey ?? ''];
+  const receipt = [step.reference, step.amount, step.knownBy && `by ${step.knownBy}`].filter(Boolean).join(', ');
+  return ['', name, kind, state, sent, at(finishedAt) ?? '', verdict ?? '', receipt, derivedKey ?? ''];
 }
 
 const at = (time: Date | null) => time && `${time.toISOString()} (${when(time)})`;

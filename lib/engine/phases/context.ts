@@ -96,6 +96,13 @@ export interface ForeignCall<Arguments, R, Reason extends string = string> {
    * neither, nobody can say of an unknown call that it went through.
    */
   fromReference?(reference: string, request: ForeignRequest): Promise<R>;
+  /**
+   * Says what is kept of its result once the key has settled, and the result is erased: what the provider knows the call as, and how
+   * much it was, as a person reads it, such as `$9.00`. Of 255 and 100 characters at most. `reference` is what a proof names: another
+   * one is another payment. Undefined where nothing came of the call, such as of a decline that a look-up has found. One that throws,
+   * or cannot be kept, is reported and left out: the call is done all the same.
+   */
+  receipt?(result: R): { reference: string; amount?: string | undefined } | undefined;
   /** The move when the outcome of a send is not known. */
   indeterminate: Indeterminate;
   /** Judges an error of `send`. Default: it proves nothing, `indeterminate`. */
@@ -147,6 +154,7 @@ const OPTIONS: Readonly<Record<keyof ForeignCall<never, never>, Check>> = {
   send: [(it: unknown) => typeof it === 'function', 'a function'],
   lookup: FUNCTION_OR_NONE,
   fromReference: FUNCTION_OR_NONE,
+  receipt: FUNCTION_OR_NONE,
   indeterminate: [(it) => ['retry', 'lookup', 'unknown'].includes(it), "'retry', 'lookup' or 'unknown'"],
   judge: FUNCTION_OR_NONE,
   providerKeyTtlMs: ANYTHING,

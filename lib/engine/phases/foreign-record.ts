@@ -1,7 +1,9 @@
 import { LeaseLostError } from '../../core/errors.ts';
 import { derivedKey } from '../../core/key.ts';
+import { returned } from '../../core/options.ts';
+import { assertStorableName } from '../../core/scope.ts';
 import { seal } from '../../core/seal.ts';
-import type { ForeignStart, HeldKey, LateAnswer, Step } from '../../store/leases.ts';
+import type { FinishedCall, ForeignStart, HeldKey, LateAnswer, Leases, Step } from '../../store/leases.ts';
 import { encodeStep } from '../answer.ts';
 import { ensureReplicated } from '../durability.ts';
 import { recordTransition } from '../instrumentation.ts';
@@ -73,6 +75,8 @@ function firstSend({ fencingToken }: HeldKey, { providerKeyTtlMs, ...begun }: Fo
     finishedAt: null,
     verdict: null,
     reference: null,
+    amount: null,
+    knownBy: null,
   };
 }
 
@@ -80,22 +84,49 @@ function firstSend({ fencingToken }: HeldKey, { providerKeyTtlMs, ...begun }: Fo
 export async function recordResult<Tx, A, R>(
   running: PhasesRun<Tx>,
   { name, position, call }: ForeignStep<A, R>,
-  found: R,
+  found: { result: R } & Pick<FinishedCall, 'knownBy'>,
 ): Promise<R> {
   const { store, config } = running.engine;
-  const result = encodeStep(`result of ${name}`, found, call.version);
+  const result = encodeStep(`result of ${name}`, found.result, call.version);
+  const step = {
+    name,
+    position,
+    result,
+    knownBy: found.knownBy,
+    ...receiptOf(running, name, () => call.receipt?.(found.result)),
+  };
   const { id, state } = running.held;
   await recordAnswer(running, { step: name, isResult: true }, async () => {
     if (state === 'unknown') {
-      await resumeUnknown(running, { name, result });
+      await resumeUnknown(running, step);
       await store.recordEvent(id, { type: 'resolved', actor: 'completer', detail: { step: name } });
     } else {
-      await store.finishForeign(running.held, config.leaseMs, { name, position, result });
+      await store.finishForeign(running.held, config.leaseMs, step);
     }
   });
   running.hasFinishedCall = true;
   await reach(running, 'after-recorded', name);
   return finishStep<Tx, R>(running, name, result, versionOfPart(call, 'result'), call);
+}
+
+/** What is kept of a result. The call is done: what cannot be kept is reported, and neither loses the result nor has the call repeated. */
+function receiptOf<Tx>(
+  running: PhasesRun<Tx>,
+  name: string,
+  read: () => Pick<FinishedCall, 'reference' | 'amount'> | undefined,
+) {
+  try {
+    const receipt = returned<ReturnType<typeof read>>(`receipt of ${name}`, read());
+    if (receipt === undefined) return undefined;
+    const { reference, amount } = receipt;
+    const unkept = (what: string) => `The ${what} that \`receipt\` of ${name} gives cannot be kept.`;
+    assertStorableName(reference, 255, unkept('reference'));
+    if (amount !== undefined) assertStorableName(amount, 100, unkept('amount'));
+    return { reference, amount };
+  } catch (error) {
+    reportError(running, error);
+    return undefined;
+  }
 }
 
 type ProviderAnswer = Omit<LateAnswer, 'token'>;
@@ -141,7 +172,7 @@ export async function recordCallFailure<Tx>(
 }
 
 /** Leads a key from `unknown` back to work, under a higher token (S4). */
-async function resumeUnknown<Tx>(running: PhasesRun<Tx>, step: { name: string; result: string | null }): Promise<void> {
+async function resumeUnknown<Tx>(running: PhasesRun<Tx>, step: Parameters<Leases<Tx>['resolve']>[2]): Promise<void> {
   const { store, config } = running.engine;
   running.held = await store.resolve(running.held, config.leaseMs, step);
   const { id, attempts } = running.held;

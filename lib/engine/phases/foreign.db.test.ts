@@ -1,7 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { anything, effects, freshKey, gate, kit } from '../../integration/kit.fixture.ts';
-import { database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
+import { prismaStore } from '../../store/prisma/store.ts';
+import {
+  type Call,
+  database,
+  expectOnce,
+  expire,
+  provider,
+  rowOf,
+  seenCall,
+  shop,
+  stepsOf,
+  usePhases,
+} from './shop.fixture.ts';
 
 usePhases();
 
@@ -140,6 +152,67 @@ describe('a foreign call', () => {
     expect(await first).toMatchObject({ code: 'outcome_unknown' });
     expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ taken: 1, settled: 1 });
     await expectOnce(key);
+  });
+});
+
+describe('S4 the receipt of a call that is done', () => {
+  const receipt: Call['receipt'] = ({ id }) => ({ reference: id, amount: '$1.00' });
+  const chargeOf = async (key: string) => (await stepsOf(key)).find(({ kind }) => kind === 'foreign');
+  const KEPT = { state: 'done', result: null, arguments: null, reference: 'ch_1', amount: '$1.00' };
+
+  test('stays when the key settles, and says that it was answered', async () => {
+    const key = freshKey();
+    expect(await shop({}, { receipt }).checkout.execute({ key, payload: {} })).toMatchObject({ ok: true });
+    expect(await chargeOf(key)).toMatchObject({ ...KEPT, knownBy: 'answer' });
+  });
+
+  test.each([
+    ['was found by a look-up', 'lookup', { lookup: async ({ order }) => provider.find(order) }],
+    ['was read by a reference that was given', 'reference', { fromReference: async (id) => ({ id }) }],
+  ] as [string, string, Partial<Call>][])('says that it %s', async (_, knownBy, how) => {
+    provider.honoursKeys = false;
+    const never = { indeterminate: 'unknown', providerKeyTtlMs: 0, maxTries: 1, receipt } as const;
+    const { checkout, idempotency } = shop({}, { ...never, ...how });
+    const key = freshKey();
+    provider.faults = ['after'];
+    provider.says = 'absent';
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
+    provider.says = undefined;
+    if (knownBy === 'reference') {
+      const verdict = { kind: 'succeeded', reference: 'ch_1' } as const;
+      expect(await prismaStore(database.client).recordVerdict(await seenCall(key), verdict, 'eve')).toBe('recorded');
+    }
+    await expire(key);
+    expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+    expect(await chargeOf(key)).toMatchObject({ ...KEPT, knownBy });
+    expectCounted(provider.sends).toBe(1);
+  });
+
+  const rejected = () => Promise.reject(new Error('late')) as never;
+  test.each<[string, () => unknown]>([
+    ['throws', () => JSON.parse('')],
+    ['gives a promise', rejected],
+    ['gives no object', () => null],
+    ['has no reference', () => ({ amount: '$1.00' })],
+    ['has one that no column takes', () => ({ reference: 'ch_1\0' })],
+    ['has an amount that is no text', () => ({ reference: 'ch_1', amount: 100 })],
+  ])('is told and left out where it %s: the call is done once, and counts', async (_, odd) => {
+    const told: unknown[] = [];
+    const key = freshKey();
+    const { checkout } = shop({ onError: (error) => void told.push(error) }, { receipt: odd as Call['receipt'] });
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true, data: { charge: 'ch_1' } });
+    expect(told).toHaveLength(1);
+    expect(await chargeOf(key)).toMatchObject({ ...KEPT, knownBy: 'answer', reference: null, amount: null });
+    await expectOnce(key);
+    expectCounted(provider.sends).toBe(1);
+  });
+
+  test('is none where nothing came of the call', async () => {
+    const told: unknown[] = [];
+    const key = freshKey();
+    const { checkout } = shop({ onError: (error) => void told.push(error) }, { receipt: () => undefined });
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ ok: true });
+    expect([told, (await chargeOf(key))?.reference]).toEqual([[], null]);
   });
 });
 

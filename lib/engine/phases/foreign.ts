@@ -61,10 +61,10 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
   const { maxTries = MAX_TRIES } = step.call;
   // What the provider has said, and a person's reference, before a person's word that it failed.
   const found = isReferred(stored) ? await exchange.readReference(stored) : undefined;
-  if (found) return await recordResult(running, step, found.result);
+  if (found) return await recordResult(running, step, { ...found, knownBy: 'reference' });
   if (stored?.verdict === 'failed') {
     const asked = isReferred(stored) ? await exchange.lookUp(stored) : undefined;
-    if (asked?.kind === 'result') return await recordResult(running, step, asked.result);
+    if (asked?.kind === 'result') return await recordResult(running, step, { ...asked, knownBy: 'lookup' });
     return await endRefused(exchange, { ...refusalAnswer('failed'), reason: 'marked_failed' });
   }
   const mayBeDone = stored !== undefined && isDoubtful(stored);
@@ -93,7 +93,8 @@ async function settleCall<Tx, A, R>(exchange: ForeignExchange<Tx, A, R>, stored:
     const { reply } = moved;
     state = moved.state;
     // First of all: what is known now is written down, also when the time has just run out. The token guards it.
-    if (reply.kind === 'result') return await recordResult(running, step, reply.result);
+    const knownBy = late || move === 'send' ? 'answer' : 'lookup';
+    if (reply.kind === 'result') return await recordResult(running, step, { result: reply.result, knownBy });
     failure = failureBehind(failure, move, reply);
     if (exchange.lateResult || needsNoPause(nextMove(situationOf(exchange, state)), reply.kind)) continue;
     assertGoesOn(running);

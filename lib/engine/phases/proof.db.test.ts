@@ -285,6 +285,23 @@ describe('S1 what is proven behind the end', () => {
     expect(logged.filter(({ msg }) => msg.startsWith('the provider says'))).toHaveLength(1);
   });
 
+  test('of a payment that is not the receipt’s calls a person, whichever is heard first', async () => {
+    const receipt: Call['receipt'] = ({ id }) => ({ reference: id, amount: '$1.00' });
+    const { key, send, prove } = sale({ receipt });
+    expect(await send()).toMatchObject({ ok: true });
+    expect([await referenceOf(key), await prove(), await flagged(key)]).toEqual(['ch_1', 'none', false]);
+    expect([await prove('ch_2'), await flagged(key), await referenceOf(key)]).toEqual(['contradicts', true, 'ch_1']);
+
+    const other = sale({ receipt });
+    const { charge } = provider;
+    provider.charge = async (args, derived) => {
+      expect(await other.prove('ch_9')).toBe('ends');
+      return await charge.call(provider, args, derived);
+    };
+    expect(await other.send()).toMatchObject({ ok: true });
+    expect([await flagged(other.key), await referenceOf(other.key)]).toEqual([true, 'ch_2']);
+  });
+
   test('a second reference calls a person also where it was heard before the key ended', async () => {
     const { key, send, prove } = sale();
     const { charge } = provider;

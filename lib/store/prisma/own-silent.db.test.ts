@@ -103,8 +103,8 @@ const QUESTIONS: Record<string, (store: Store<Tx>, over: number) => Promise<unkn
   recordCapture: (store) => store.recordCapture(held, 1000, step),
   startForeign: (store) =>
     store.startForeign(held, 1000, { name: 'a', position: 1, arguments: new Uint8Array(), derivedKey: 'k' }),
-  finishForeign: (store) => store.finishForeign(held, 1000, step),
-  resolve: (store) => store.resolve(held, 1000, step),
+  finishForeign: (store) => store.finishForeign(held, 1000, { ...step, knownBy: 'answer' }),
+  resolve: (store) => store.resolve(held, 1000, { name: 'a', result: null }),
   recordNotExecuted: (store) => store.recordNotExecuted(held, 1000, 'charged'),
   suspend: (store) => store.suspend(held, put),
   postpone: (store) => store.postpone(held, put),

@@ -82,13 +82,14 @@ export function completedRow(claim: Claim, claimed: Claimed, { state, result }: 
   };
 }
 
-// A second reference of a call, or a result that came too late for its send, of a call that has no other. Of neither a person has
-// said since that it failed: a refusal contradicts the result. What comes behind this finds the key settled, and flags it itself
+// A second reference of a call, also that of its receipt where a proof has named another before; or a result that came too late for
+// its send, of a call that has no other. Of none a person has said since that it failed: a refusal contradicts the result. What comes behind this finds the key settled, and flags it itself
 // (`evidence.ts`).
 const IS_CONTRADICTED = `EXISTS (
   SELECT FROM idempotency_events AS heard JOIN idempotency_phases AS step USING (tenant, principal, operation, key)
    WHERE ${IS_KEY} AND step.name = heard.detail ->> 'step' AND step.verdict IS DISTINCT FROM 'failed'
      AND (heard.type = 'contradicted'
+          OR heard.type = 'evidence' AND step.state = 'done' AND heard.detail ->> 'reference' <> step.reference
           OR heard.type = 'late_answer' AND heard.detail ->> 'said' = 'result' AND step.state = 'started'))`;
 
 /**
@@ -132,14 +133,15 @@ recorded AS (
     FROM changed, (VALUES ${rows.join(', ')}) AS s (name, position, kind, result))`);
   }
   if (start) {
+    // It names what its result will be written to: on tables without that nothing is sent, whose answer would be lost.
     const { name, position, derivedKey, providerKeyTtlMs = 0 } = start;
     parts.push(`
 started AS (
   INSERT INTO idempotency_phases (tenant, principal, operation, key, name, position, kind, state, arguments, derived_key,
-                                  fencing_token, sends, first_sent_at, last_sent_at, keys_until)
+                                  fencing_token, sends, first_sent_at, last_sent_at, keys_until, known_by)
   SELECT $1, $2, $3, $4, ${$(name)}, ${$(position)}::int, 'foreign', 'started', ${$(start.arguments)}::bytea,
          ${$(derivedKey)}, $6::int, 1, clock_timestamp(), clock_timestamp(),
-         clock_timestamp() + nullif(${$(providerKeyTtlMs)}::float8, 0) * interval '1 ms'
+         clock_timestamp() + nullif(${$(providerKeyTtlMs)}::float8, 0) * interval '1 ms', NULL
     FROM changed)`);
   }
   if (settle) {

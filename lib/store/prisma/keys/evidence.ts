@@ -40,7 +40,8 @@ interface Kind {
 // Said once: a sender that repeats itself wakes the key again, but does not fill the table.
 const hear = ({ event, isNoted, call, contradicts, facts = '', flags, sets, told }: Kind) => `
 WITH found AS MATERIALIZED (
-  SELECT lease_until AS lease_end, settled_at IS NULL AS is_open FROM idempotency_keys
+  SELECT lease_until AS lease_end, settled_at IS NULL AS is_open, settled_at IS NOT NULL AND result IS NULL AS is_forgotten
+    FROM idempotency_keys
    WHERE ${IS_KEY} FOR NO KEY UPDATE),
 called AS MATERIALIZED (
   SELECT name AS step, called.state = 'started' AS is_begun, verdict AS said_before, reference AS known_as,
@@ -113,7 +114,8 @@ const PROOF = hear({
   flags: { due: '(is_alarming AND needs_attention)', alarm: '(is_alarming AND NOT is_repeated)' },
   sets: {
     reference: 'CASE WHEN is_alarming AND known_as IS NOT NULL THEN known_as ELSE $8::text END',
-    where: 'known_as IS NULL OR (is_open AND is_begun)',
+    // What was erased stays so: the sender may repeat what it said.
+    where: '(known_as IS NULL AND (is_begun OR NOT is_forgotten)) OR (is_open AND is_begun)',
   },
   told: `CASE WHEN is_alarming THEN 'contradicts' WHEN NOT is_open THEN 'none'
               WHEN is_begun THEN 'ends' ELSE 'recorded' END`,

@@ -181,7 +181,8 @@ export const hasNewProof = (known: string) => `EXISTS (
    WHERE begun.tenant = $1 AND begun.principal = $2 AND begun.operation = $3 AND begun.key = $4
      AND begun.state = 'started' AND begun.reference IS NOT NULL AND begun.reference <> ALL (${known}::text[]))`;
 
-export const knownProofs = ({ steps }: HeldKey) => steps.flatMap(({ reference }) => reference ?? []);
+export const knownProofs = ({ steps }: HeldKey) =>
+  steps.flatMap(({ state, reference }) => (state === 'started' && reference) || []);
 
 // The flag stays until the key settles or a person has looked: the completer goes on meanwhile. A key that the completer
 // is not to look at again is always flagged, or nobody would ever see it.

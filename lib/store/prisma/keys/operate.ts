@@ -67,7 +67,10 @@ const retryNow: Asked<Leases<never>, 'retryNow'> = async (db, id, actor) =>
 // What may be done is named, so that nothing is erased that a key needs to go on, or that a person must see. And that it is
 // not done yet: of two clicks, the second waits for the first, looks at the row again, and finds nothing to do. State, token
 // and times stay: the row is what keeps the intent from being executed again.
-const endKept = (type: string, { may, left, set }: { may: string; left: string; set: string }) => `
+const endKept = (
+  type: string,
+  { may, left, set, erases = '' }: { may: string; left: string; set: string; erases?: string },
+) => `
 WITH seen AS MATERIALIZED (
   SELECT ${may} AS may FROM idempotency_keys WHERE ${IS_KEY} AND fencing_token = $5::int),
 ended AS (
@@ -75,14 +78,16 @@ ended AS (
    WHERE ${IS_KEY} AND fencing_token = $5::int AND ${may} AND ${left}
   RETURNING 1),
 erased AS (
-  UPDATE idempotency_phases SET arguments = NULL, result = NULL
+  UPDATE idempotency_phases SET arguments = NULL, result = NULL${erases}
    WHERE ${IS_KEY} AND EXISTS (SELECT FROM ended)),
 ${recorded(type, 'ended', 'NOT may')}`;
+
+const RECEIPT = ', reference = NULL, amount = NULL';
 
 const ANSWER = { may: `state IN ('succeeded', 'failed') AND NOT needs_attention`, left: 'result IS NOT NULL' };
 
 // Steps have been erased when the key settled; here once more, in case that an older version left anything.
-const FORGET = endKept('forgotten', { ...ANSWER, set: 'result = NULL' });
+const FORGET = endKept('forgotten', { ...ANSWER, set: 'result = NULL', erases: RECEIPT });
 
 // Of a settled key nothing else is kept for a person. The reaper deletes it from its expiry on.
 const ACKNOWLEDGE = endKept('acknowledged', {
@@ -98,7 +103,7 @@ WITH forgotten AS (
    WHERE tenant = $1 AND principal = ANY ($2::text[]) AND ${ANSWER.may} AND ${ANSWER.left}
   RETURNING principal, operation, key),
 erased AS (
-  UPDATE idempotency_phases SET arguments = NULL, result = NULL
+  UPDATE idempotency_phases SET arguments = NULL, result = NULL${RECEIPT}
     FROM forgotten
    WHERE tenant = $1 AND idempotency_phases.principal = forgotten.principal
      AND idempotency_phases.operation = forgotten.operation AND idempotency_phases.key = forgotten.key),

@@ -196,7 +196,8 @@ export const STEP_COLUMNS = `name, position, kind, idempotency_phases.state, res
   extract(epoch FROM clock_timestamp() - first_sent_at)::float8 * 1000 AS "sinceFirstSentMs",
   extract(epoch FROM clock_timestamp() - last_sent_at)::float8 * 1000 AS "sinceLastSentMs",
   extract(epoch FROM keys_until - clock_timestamp())::float8 * 1000 AS "rememberedForMs",
-  ${epochMs('first_sent_at')} AS "firstSentAt", ${epochMs('finished_at')} AS "finishedAt", verdict, reference`;
+  ${epochMs('first_sent_at')} AS "firstSentAt", ${epochMs('finished_at')} AS "finishedAt", verdict, reference, amount,
+  known_by AS "knownBy"`;
 
 const STEPS = `
 SELECT ${STEP_COLUMNS} FROM idempotency_phases

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { expectCounted } from '../../../../scripts/testing/expect-counted.ts';
 import { testDatabase } from '../../../../scripts/testing/test-database.ts';
+import { readKitFiles } from '../../../cli/init/kit-files.ts';
 import { assertTransition, KEY_STATES, type KeyState } from '../../../core/key-state.ts';
 import { anything, effect, effects, freshKey, kit } from '../../../integration/kit.fixture.ts';
 import { createInbox, createOutbox } from '../../../messaging/prisma.ts';
@@ -40,7 +41,7 @@ const verdicts = async ({ idempotency }: { idempotency: ReturnType<typeof kit> }
 test('the version that the migrations have written is read back, part by part', async () => {
   const there = await on();
   expect(await there.idempotency.readSchema()).toEqual([
-    { part: 'keys', verdict: 'current', existing: 'oncekit keys schema 6', expected: 'oncekit keys schema 6' },
+    { part: 'keys', verdict: 'current', existing: 'oncekit keys schema 7', expected: 'oncekit keys schema 7' },
     {
       part: 'messaging',
       verdict: 'current',
@@ -76,7 +77,7 @@ const gaps: [string, string[], { existing: RegExp; message: RegExp }][] = [
   [
     'a column that only the completion writes is missing',
     ['ALTER TABLE idempotency_keys DROP COLUMN settled_at'],
-    { existing: /^oncekit keys schema 6; .*settled_at/, message: /changed its tables/ },
+    { existing: /^oncekit keys schema 7; .*settled_at/, message: /changed its tables/ },
   ],
   [
     'no migration has run',
@@ -103,7 +104,7 @@ test.each(gaps)('%s: said with what to run, and nothing is executed', async (_, 
     name: 'ConfigurationError',
     message: expect.stringMatching(message),
     existing: expect.stringMatching(existing),
-    expected: 'oncekit keys schema 6',
+    expected: 'oncekit keys schema 7',
   });
   expectCounted(await effects(client, key)).toBe(0);
 });
@@ -119,6 +120,33 @@ test('an operation in phases is told the same, before its first phase', async ()
   expectCounted(await effects(client, key)).toBe(0);
 });
 
+test.each([
+  ['first', false],
+  ['behind a phase', true],
+])('a call is not sent where its receipt could not be written down: %s', async (_, isBehind) => {
+  const { idempotency, run, told } = await on(
+    'ALTER TABLE idempotency_phases DROP COLUMN amount, DROP COLUMN known_by',
+    mark('idempotency_keys', 'oncekit schema 6'),
+  );
+  let sends = 0;
+  const key = freshKey();
+  const pay = idempotency.operation({ name: 'pay', schema: anything }).phases(async ({ atomic, foreign }) => {
+    if (isBehind) await atomic('ordered', (tx) => effect(tx, key));
+    const send = async () => ({ id: `ch_${++sends}` });
+    return await foreign('charged', { arguments: {}, send, indeterminate: 'unknown' });
+  });
+  expect(await pay.execute({ key, payload: {} })).toMatchObject({ code: 'internal', retry: 'same-key' });
+  const message = expect.stringContaining('Run npx oncekit init, then npx prisma migrate deploy.');
+  expect(told).toContainEqual(expect.objectContaining({ name: 'ConfigurationError', message }));
+  expectCounted(sends).toBe(0);
+
+  const migration = readKitFiles().migrations.find(({ part, version }) => part === 'keys' && version === 7);
+  for (const statement of migration?.sql.split(';\n') ?? []) if (statement) await run(statement);
+  await run(`UPDATE idempotency_keys SET lease_until = now(), next_attempt_at = now() WHERE key = '${key}'`);
+  expect(await pay.execute({ key, payload: {}, attempt: 2 })).toMatchObject({ ok: true, data: { id: 'ch_1' } });
+  expectCounted(sends).toBe(1);
+});
+
 test('a key that was refused for its tables is free once the migration has run', async () => {
   const { order, client, run } = await on('ALTER TABLE idempotency_keys DROP COLUMN trace_parent');
   const key = freshKey();
@@ -131,7 +159,7 @@ test('a key that was refused for its tables is free once the migration has run',
 test('an older kit goes on on a newer schema: what was added does not concern it', async () => {
   const { order, client } = await on(
     'ALTER TABLE idempotency_keys ADD COLUMN "of a later version" INTEGER NOT NULL DEFAULT 0',
-    mark('idempotency_keys', 'oncekit schema 6'),
+    mark('idempotency_keys', 'oncekit schema 8'),
   );
   const key = freshKey();
   expect(await order.execute({ key, payload: {} })).toMatchObject({ ok: true, replayed: false });

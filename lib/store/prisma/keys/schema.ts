@@ -5,7 +5,7 @@ import { isMissingSchema, isSetupFault, serverMessage } from '../errors.ts';
 import { grantsTo, TABLES_OF } from '../tables.ts';
 
 /** The version of the tables that this kit needs. Raised together with a file in `prisma/kit` that brings it about. */
-export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 6, messaging: 3 };
+export const SCHEMA_VERSIONS: Readonly<Record<SchemaPart, number>> = { keys: 7, messaging: 3 };
 
 /** The command that writes the migration of a part. */
 export const INIT: Readonly<Record<SchemaPart, string>> = {

@@ -1,4 +1,4 @@
-import type { Leases } from '../../leases.ts';
+import type { FinishedCall, Leases } from '../../leases.ts';
 import { sendStatement } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { isNoRowsChanged } from '../errors.ts';
@@ -59,11 +59,18 @@ const startForeign: Asked<Port, 'startForeign'> = async (db, held, leaseMs, call
   return assertHeld(await readSteps(writeAsSeen(db, START, [...values, knownProofs(held)])), held);
 };
 
+/** How the result is known, and what is kept of it: parameters from `first` on, from `receiptValues`. What was proven stays without it. */
+const setReceipt = (first: number) =>
+  `known_by = $${first}::varchar, reference = coalesce($${first + 1}::varchar, reference), amount = $${first + 2}::varchar`;
+
+const receiptValues = ({ knownBy, reference, amount }: Omit<Partial<FinishedCall>, 'result'>) =>
+  [knownBy, reference, amount].map((value) => value ?? null);
+
 const FINISH_FOREIGN = `
 WITH held AS (
   UPDATE idempotency_keys SET ${SET_LEASE_WITH_PROGRESS}, recovery_point = $8::text WHERE ${IS_HELD} RETURNING 1)
 UPDATE idempotency_phases
-   SET state = 'done', result = $9, fencing_token = $6::int, finished_at = clock_timestamp()
+   SET state = 'done', result = $9, fencing_token = $6::int, finished_at = clock_timestamp(), ${setReceipt(10)}
   FROM held
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text AND state = 'started'
 RETURNING name`;
@@ -84,8 +91,9 @@ const recordCapture: Asked<Port, 'recordCapture'> = async (db, held, leaseMs, st
   });
 };
 
-const finishForeign: Asked<Port, 'finishForeign'> = async (db, held, leaseMs, { name, result }) => {
-  assertHeld(await db.$queryRawUnsafe<unknown[]>(FINISH_FOREIGN, ...heldValues(held), leaseMs, name, result), held);
+const finishForeign: Asked<Port, 'finishForeign'> = async (db, held, leaseMs, step) => {
+  const values = [...heldValues(held), leaseMs, step.name, step.result, ...receiptValues(step)];
+  assertHeld(await db.$queryRawUnsafe<unknown[]>(FINISH_FOREIGN, ...values), held);
 };
 
 const recordNotExecuted: Asked<Port, 'recordNotExecuted'> = async (db, held, leaseMs, name, said) => {
@@ -111,15 +119,15 @@ WITH held AS (
 UPDATE idempotency_phases
    SET state = CASE WHEN $9::text IS NULL THEN 'started' ELSE 'done' END, result = $9::text,
        not_executed = ${NOT_EXECUTED},
-       fencing_token = held.fencing_token,
+       fencing_token = held.fencing_token, ${setReceipt(10)},
        finished_at = CASE WHEN $9::text IS NULL THEN NULL ELSE clock_timestamp() END
   FROM held
  WHERE tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND name = $8::text
    AND idempotency_phases.state = 'started'
 RETURNING held.fencing_token AS "fencingToken"`;
 
-const resolve: Asked<Port, 'resolve'> = async (db, held, leaseMs, { name, result }) => {
-  const values = [...heldValues(held), leaseMs, name, result];
+const resolve: Asked<Port, 'resolve'> = async (db, held, leaseMs, step) => {
+  const values = [...heldValues(held), leaseMs, step.name, step.result, ...receiptValues(step)];
   const rows = await db.$queryRawUnsafe<{ fencingToken: number }[]>(RESOLVE, ...values);
   return { ...held, state: 'in_progress', fencingToken: assertHeld(rows, held).fencingToken };
 };
