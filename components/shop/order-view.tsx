@@ -1,4 +1,6 @@
 import type { findAnyOrder } from '../../shop/orders/orders.ts';
+import type { CallAnswer } from '../admin/keys/call-answer.ts';
+import { AnswerWords } from '../admin/keys/call-answers.tsx';
 import { Detail, Details } from '../ui/details.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Panel } from '../ui/panel.tsx';
@@ -8,7 +10,7 @@ import { ProductPicture } from './product-picture.tsx';
 type Order = NonNullable<Awaited<ReturnType<typeof findAnyOrder>>>;
 
 /** The goods, payments and details of an order. */
-export function OrderView({ order, isInDoubt }: { order: Order; isInDoubt: boolean }) {
+export function OrderView({ order, payment }: { order: Order; payment: CallAnswer | undefined }) {
   const address = [
     order.customerName,
     order.line1,
@@ -36,10 +38,9 @@ export function OrderView({ order, isInDoubt }: { order: Order; isInDoubt: boole
               <address className="whitespace-pre-line not-italic">{lines.join('\n')}</address>
             </Detail>
           )}
-          {order.paymentIntent && (
+          {payment && (
             <Detail name="Payment">
-              {isInDoubt ? 'Charged' : 'Charged once'}{' '}
-              <code className="block font-mono text-xs break-all text-muted sm:text-sm">{order.paymentIntent}</code>
+              <AnswerWords answer={payment} />
             </Detail>
           )}
           {order.disputedAt && (

@@ -12,6 +12,9 @@ export interface LinkedRow {
   href?: string;
 }
 
+/** What the foreign calls of the shop do, by their steps. */
+export const callWords: Readonly<Record<string, string>> = { charge_created: 'charged', refund_created: 'given back' };
+
 /** Where the refunds of an operation come from. */
 const SOURCES: Record<string, string> = { refund: 'form', 'refunds.create': 'api', 'refund.unexpected': 'unexpected' };
 

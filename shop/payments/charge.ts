@@ -1,6 +1,7 @@
 import type { ForeignCall, LookedUp } from 'oncekit';
 import { StripePendingError } from 'oncekit/stripe';
 import type Stripe from 'stripe';
+import { dollars } from '../orders/money.ts';
 import { paymentCall, payments } from './payments.ts';
 import { type Decline, declineOf, judgePayment } from './stripe-errors.ts';
 
@@ -16,8 +17,11 @@ interface Charge {
   paymentMethod: string;
 }
 
-/** The result of a charge. A decline that a look-up finds is a result: the card is not tried a second time. */
-export type Charged = { paymentIntent: string } | { declined: Decline };
+/**
+ * The result of a charge. A decline that a look-up finds is a result: the card is not tried a second time. One that an older deploy
+ * has stored does not say how much was received.
+ */
+export type Charged = { paymentIntent: string; receivedCents?: number } | { declined: Decline };
 
 /** Charges a card, once per order: Stripe honours the derived key for a day, and is asked by the order's id after it. */
 export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
@@ -26,6 +30,8 @@ export function charge(wanted: Charge): ForeignCall<Charge, Charged> {
     arguments: wanted,
     judge: judgePayment,
     needsCompensation: (charged) => 'paymentIntent' in charged,
+    receipt: (charged) =>
+      'paymentIntent' in charged ? receiptOf(charged.paymentIntent, charged.receivedCents) : undefined,
 
     async send({ orderId, amountCents, paymentMethod }, options) {
       const intent = await stripe.paymentIntents.create(
@@ -73,9 +79,14 @@ export function isOfAmount(
   return amount_received === amountCents && currency === CURRENCY;
 }
 
+/** What is kept of money that was moved, once its key has settled: what the provider calls it, and how much it said it was. */
+export function receiptOf(reference: string, cents: number | undefined) {
+  return { reference, amount: cents === undefined ? undefined : dollars(cents) };
+}
+
 function outcomeOf(intent: Stripe.PaymentIntent): LookedUp<Charged> {
   const { id, status, last_payment_error: error } = intent;
-  if (status === 'succeeded') return { found: { paymentIntent: id } };
+  if (status === 'succeeded') return { found: { paymentIntent: id, receivedCents: intent.amount_received } };
   if (status === 'processing' || status === 'requires_capture') return 'pending';
   if (status === 'requires_payment_method' && error) return { found: { declined: declineOf(error) } };
   // A confirmation in the browser, which this shop does not offer. Nobody else can give it: nobody has its secret.

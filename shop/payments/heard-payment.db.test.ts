@@ -310,6 +310,67 @@ test('a second payment of an order that is paid is given back, and the order can
   expect(await shop.giveBack(id, '36.00')).toMatchObject({ ok: true, data: { orderStatus: 'refunded' } });
 });
 
+/** The answer about an order's money, without its times. */
+async function answerOf(orderId: string) {
+  const { paymentAnswer } = await import('../orders/payment-answer.ts');
+  const { title, since, effects, notes } = (await paymentAnswer(await shop.order(orderId))) ?? unanswered();
+  const of = (known: readonly { words: string }[]) => known.map(({ words }) => words);
+  const done = effects.map(({ amount, reference, known }) => [amount, reference, ...of(known)]);
+  return { title: since ? `${title} …` : title, done, notes: of(notes) };
+}
+const unanswered = () => expect.unreachable('Nothing is known.');
+
+test('an order says of its money what was answered and heard, and no more', async () => {
+  const key = randomUUID();
+  expect(await shop.place(await shop.cart(), { key })).toMatchObject({ ok: true });
+  const { id, paymentIntent } = await orderOf(key);
+  const charged = { title: 'Charged once', notes: [] };
+  expect(await answerOf(id)).toEqual({ ...charged, done: [['$36.00', paymentIntent, 'answered by the provider']] });
+  await shop.client.idempotencyKey.deleteMany({ where: { key } });
+  expect(await answerOf(id)).toEqual({ ...charged, done: [['$36.00', paymentIntent, 'booked']] });
+
+  const lost = await lostCheckout();
+  const unknown = { title: 'Not known since …', done: [] };
+  expect(await answerOf(lost.id)).toEqual({ ...unknown, notes: [] });
+  await webhooks.deliver(lost.paid);
+  const heard = 'Heard, and not confirmed by the provider so far';
+  expect(await answerOf(lost.id)).toMatchObject({ title: heard, done: [[null, lost.payment, 'said by stripe']] });
+  expect(await shop.idempotency.completeDue()).toMatchObject({ settled: 1 });
+  const said = ['$36.00', lost.payment, 'said by stripe', 'confirmed by the provider'];
+  expect(await answerOf(lost.id)).toEqual({ ...charged, done: [said] });
+
+  const declined = randomUUID();
+  await shop.place(await shop.cart(), { key: declined, card: 'pm_card_chargeDeclined' });
+  const refused = { title: 'Not charged', done: [], notes: ['Refused by the provider (card_declined)'] };
+  expect(await answerOf((await orderOf(declined)).id)).toEqual(refused);
+});
+
+test('of what a person has ended it says nothing that the provider has not said', async () => {
+  const { key, id, payment, paid } = await lostCheckout();
+  await resolve(key, 'failed');
+  const given = 'Given up by a person. The provider has not said so';
+  expect(await answerOf(id)).toEqual({ title: 'Not known since …', done: [], notes: [given] });
+  await webhooks.deliver(paid);
+  const heard = ['$36.00', payment, 'said by stripe', 'heard of, and expected by nobody'];
+  const ended = { title: 'Charged once, by what was heard', notes: ['It ended in a refusal (marked_failed)'] };
+  expect(await answerOf(id)).toEqual({ ...ended, done: [heard] });
+  expect(await acts.refundUnexpected(await refundForm(id), eve)).toBe('refunded');
+  expect(await answerOf(id)).toMatchObject({ done: [[...heard, expect.stringMatching(/^given back \(re_/)]] });
+
+  const again = await lostCheckout();
+  await resolve(again.key, 'retry');
+  const { paymentIntent } = await shop.order(again.id);
+  const first = ['$36.00', paymentIntent, 'answered by the provider'];
+  const sent = expect.stringContaining('It was sent again, since a person asked for that.');
+  expect(await answerOf(again.id)).toEqual({ title: 'Charged once', done: [first], notes: [sent] });
+  await webhooks.deliver(again.paid);
+  expect(await answerOf(again.id)).toMatchObject({
+    title: 'Charged twice',
+    done: [first, ['$36.00', again.payment, 'said by stripe', 'heard of, and expected by nobody']],
+  });
+  expect(await acts.refundUnexpected(await refundForm(again.id), eve)).toBe('refunded');
+});
+
 /** A refund of $5.00 whose answer was lost. */
 async function lostRefund() {
   const [cart, key] = [await shop.cart(), randomUUID()];

@@ -1,6 +1,7 @@
 import type { ForeignCall, ForeignVerdict, LookedUp } from 'oncekit';
 import { StripePendingError } from 'oncekit/stripe';
 import Stripe from 'stripe';
+import { receiptOf } from './charge.ts';
 import { paymentCall, payments } from './payments.ts';
 import { judgePayment } from './stripe-errors.ts';
 
@@ -17,7 +18,7 @@ interface Return {
 }
 
 /** The result of a refund. */
-export type Returned = { providerRefund: string } | { refused: string };
+export type Returned = { providerRefund: string; returnedCents?: number } | { refused: string };
 
 /** Gives money back, once per refund: Stripe honours the derived key for a day, and lists refunds after it. */
 export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
@@ -26,6 +27,8 @@ export function giveBack(wanted: Return): ForeignCall<Return, Returned> {
     arguments: wanted,
     judge: judgeRefund,
     needsCompensation: (returned) => !('refused' in returned),
+    receipt: (returned) =>
+      'refused' in returned ? undefined : receiptOf(returned.providerRefund, returned.returnedCents),
 
     async send({ refundId, orderId, paymentIntent, amountCents }, options) {
       const metadata = { refund_id: refundId, order_id: orderId };
@@ -71,7 +74,8 @@ function judgeRefund(error: unknown): ForeignVerdict | undefined {
 function outcomeOf(refund: Stripe.Refund): LookedUp<Returned> {
   if (isRefused(refund)) return { found: { refused: refund.failure_reason ?? refund.status ?? 'failed' } };
   // Accepted, though a bank may take days to pay it out: "pending" is Stripe's promise, not a doubt.
-  if (refund.status === 'succeeded' || refund.status === 'pending') return { found: { providerRefund: refund.id } };
+  if (refund.status === 'succeeded' || refund.status === 'pending')
+    return { found: { providerRefund: refund.id, returnedCents: refund.amount } };
   return 'pending';
 }
 

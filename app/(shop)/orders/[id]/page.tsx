@@ -11,6 +11,7 @@ import { TextLink } from '../../../../components/ui/text-link.tsx';
 import { isAdmin } from '../../../../shop/admin/session.ts';
 import { cancelOrder } from '../../../../shop/orders/cancel.ts';
 import { findAnyOrder, findOrder, isChargeInDoubt } from '../../../../shop/orders/orders.ts';
+import { paymentAnswer } from '../../../../shop/orders/payment-answer.ts';
 import { refund } from '../../../../shop/payments/refund.ts';
 import { currentPrincipal } from '../../../../shop/session/visitor.ts';
 import { cancel, giveMoneyBack } from './actions.ts';
@@ -29,7 +30,7 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
     <>
       <OrderHeading status={order.status} isOwn={own !== null} isInDoubt={isInDoubt} />
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
-        <OrderView order={order} isInDoubt={isInDoubt} />
+        <OrderView order={order} payment={await paymentAnswer(order)} />
         <div className="grid gap-6">
           {own?.paymentIntent ? (
             <RefundForm

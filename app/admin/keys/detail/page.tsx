@@ -1,4 +1,6 @@
 import { notFound, redirect } from 'next/navigation';
+import { callAnswers } from '../../../../components/admin/keys/call-answer.ts';
+import { CallAnswers } from '../../../../components/admin/keys/call-answers.tsx';
 import { KeyFacts } from '../../../../components/admin/keys/key-facts.tsx';
 import { KeyLinks } from '../../../../components/admin/keys/key-links.tsx';
 import { KeyNotice } from '../../../../components/admin/keys/key-notice.tsx';
@@ -13,7 +15,7 @@ import { TextLink } from '../../../../components/ui/text-link.tsx';
 import { keyActs } from '../../../../shop/admin/acts.ts';
 import { admin } from '../../../../shop/admin/admin.ts';
 import { renderedAt } from '../../../../shop/admin/clock.ts';
-import { linkedRows } from '../../../../shop/admin/linked.ts';
+import { callWords, linkedRows } from '../../../../shop/admin/linked.ts';
 import { keyId } from '../../../../shop/admin/query.ts';
 import { eventHref, Header, PROBE } from '../../header.tsx';
 import { type Params, requireAdmin } from '../../require-admin.ts';
@@ -57,6 +59,7 @@ export default async function KeyPage({ searchParams }: { searchParams: Promise<
           <LiveUpdates probe={PROBE} />
         </div>
       </div>
+      <CallAnswers answers={callAnswers(detail, { verbs: callWords })} />
       <KeyNotice name={params.notice} heard={detail.heard} />
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
         <KeyOperations detail={detail} now={now} actions={actions} refused={refused} />

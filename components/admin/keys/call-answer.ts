@@ -1,0 +1,161 @@
+import type { KeyDetail, KeyEvent, PhaseView } from 'oncekit/admin';
+import type { Tone } from '../../ui/badge.tsx';
+
+/** Who has said that a call was done, and when. */
+export interface Known {
+  words: string;
+  at: Date | null;
+}
+
+/** One thing that a call has done at the provider: a charge, say. */
+export interface Effect {
+  reference: string | null;
+  amount: string | null;
+  known: readonly Known[];
+}
+
+/** What is known of a foreign call, in words: counted from what was answered and heard, and from nothing else. */
+export interface CallAnswer {
+  step: string;
+  tone: Exclude<Tone, 'muted'>;
+  title: string;
+  /** The time that belongs to the title. */
+  since: Date | null;
+  effects: readonly Effect[];
+  notes: readonly Known[];
+}
+
+/** What an app knows besides. */
+export interface AnswerOptions {
+  /** What each call does, as a participle: `charged`. Default `done`. */
+  verbs?: Readonly<Record<string, string>>;
+  /** What the app itself has heard of a call, by its step. */
+  besides?: Readonly<Record<string, readonly Effect[]>>;
+  /** Leaves out the names of people, for whoever is not one of them. */
+  isAnonymous?: boolean;
+}
+
+type Key = Pick<KeyDetail, 'state' | 'settledAt' | 'answer' | 'isForgotten' | 'phases' | 'events'>;
+
+/** The answers of all foreign calls of a key that were begun, in their order. */
+export function callAnswers(key: Key, options: AnswerOptions = {}): CallAnswer[] {
+  return key.phases.filter(({ kind }) => kind === 'foreign').map((call) => answerOf(key, call, options));
+}
+
+function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnonymous }: AnswerOptions): CallAnswer {
+  const { name, state, reference } = call;
+  const verb = verbs[name] ?? 'done';
+  const events = key.events.filter(({ detail }) => detail?.step === name);
+  const [heard, verdicts] = [events.filter(isProof), events.filter(({ type }) => type === 'verdict')];
+  const who = ({ actor }: KeyEvent) => (isAnonymous ? 'a person' : actor);
+  const others = [...heard.map(effectOf), ...(besides[name] ?? [])];
+  const answer = (title: string, facts: Partial<CallAnswer> = {}): CallAnswer => {
+    const plain = { step: name, tone: 'warn', since: null, effects: [], notes: [] } as const;
+    return { ...plain, title: `${title.slice(0, 1).toUpperCase()}${title.slice(1)}`, ...facts };
+  };
+
+  if (state === 'done' && reference !== null) {
+    const effects = distinct([
+      { reference, amount: call.amount, known: knownOf(call, heard, verdicts, who) },
+      ...others,
+    ]);
+    const repeated = verdicts.filter(({ detail }) => detail?.verdict === 'retry');
+    const notes = repeated.map((event) => ({
+      words: `It was sent again, since ${who(event)} asked for that. What became of the sends before it is not known`,
+      at: event.at,
+    }));
+    const isPlain = effects.length === 1 && notes.length === 0 && key.state !== 'failed';
+    return answer(`${verb} ${times(effects.length)}`, {
+      effects,
+      notes,
+      tone: isPlain ? 'good' : effects.length > 1 ? 'bad' : 'warn',
+    });
+  }
+  if (state === 'done') {
+    const known = knownOf(call, heard, verdicts, who);
+    if (key.state === 'succeeded') {
+      const erased = key.isForgotten ? [{ words: 'What it was is erased', at: null }] : [];
+      return answer(`${verb} once`, { effects: [{ reference, amount: null, known }], notes: erased, tone: 'good' });
+    }
+    const ended = key.state === 'failed' ? `It ended in a refusal${reasonOf(key)}` : 'The key is not finished';
+    return answer('answered, without a receipt', { notes: [...known, { words: ended, at: key.settledAt }] });
+  }
+
+  const isRefused = key.state === 'failed' && call.notExecuted === call.sends && reasonOf(key) !== ' (marked_failed)';
+  if (others.length > 0) {
+    const effects = distinct(others);
+    const title =
+      key.settledAt === null
+        ? 'heard, and not confirmed by the provider so far'
+        : `${verb} ${times(effects.length)}, by what was heard`;
+    const ended = key.settledAt && { words: `It ended in a refusal${reasonOf(key)}`, at: key.settledAt };
+    return answer(title, { effects, notes: ended ? [ended] : notKnown(call), tone: ended ? 'bad' : 'warn' });
+  }
+  if (isRefused) {
+    const notes = [{ words: `Refused by the provider${reasonOf(key)}`, at: key.settledAt }];
+    return answer(`not ${verb}`, { notes, tone: 'info' });
+  }
+  if (key.settledAt !== null) {
+    const given = verdicts.at(-1);
+    const by = given ? { words: `Given up by ${who(given)}. The provider has not said so`, at: given.at } : undefined;
+    const refused = { words: `It ended in a refusal${reasonOf(key)}`, at: key.settledAt };
+    return answer('not known since', { since: call.firstSentAt, notes: [by ?? refused] });
+  }
+  if (call.notExecuted === call.sends) return answer(`not ${verb} so far`, { since: call.firstSentAt, tone: 'info' });
+  return answer('not known since', { since: call.firstSentAt });
+}
+
+const notKnown = ({ firstSentAt }: PhaseView): Known[] => [{ words: 'Not known since', at: firstSentAt }];
+
+const isProof = ({ type, detail }: KeyEvent) =>
+  (type === 'evidence' || type === 'contradicted') && typeof detail?.reference === 'string';
+
+const effectOf = ({ actor, at, detail }: KeyEvent): Effect => ({
+  reference: String(detail?.reference),
+  amount: null,
+  known: [{ words: `said by ${actor}`, at }],
+});
+
+/** Each reference once, with all that is known of it. */
+function distinct(effects: readonly Effect[]): Effect[] {
+  const all = new Map<string | null, Effect>();
+  for (const { reference, amount, known } of effects) {
+    const before = all.get(reference);
+    all.set(reference, {
+      reference,
+      amount: before?.amount ?? amount,
+      known: [
+        ...(before?.known ?? []),
+        ...known.filter(({ words }) => !before?.known.some((one) => one.words === words)),
+      ],
+    });
+  }
+  return [...all.values()];
+}
+
+/** What has made it known that a call is done: the first word of it, and what has confirmed that. */
+function knownOf(
+  { knownBy, finishedAt: at, reference, verdict }: PhaseView,
+  heard: readonly KeyEvent[],
+  verdicts: readonly KeyEvent[],
+  who: (event: KeyEvent) => string,
+): Known[] {
+  if (knownBy === null) return [{ words: 'done', at }];
+  if (knownBy === 'answer') return [{ words: 'answered by the provider', at }];
+  const isOfPerson = verdict === 'succeeded';
+  const said = isOfPerson
+    ? verdicts.at(-1)
+    : heard.find(({ detail }) => reference === null || detail?.reference === reference);
+  if (!said) return [{ words: 'found by asking the provider', at }];
+  return [
+    { words: `said by ${isOfPerson ? who(said) : said.actor}`, at: said.at },
+    { words: 'confirmed by the provider', at },
+  ];
+}
+
+function reasonOf({ answer }: Key): string {
+  return answer?.kind === 'refusal' ? ` (${answer.reason})` : '';
+}
+
+/** How often, in a word. */
+export const times = (count: number) => ['not', 'once', 'twice'][count] ?? `${count} times`;
