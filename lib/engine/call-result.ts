@@ -127,16 +127,6 @@ export function executedByRow({ state, result }: Pick<KeyRow, 'state' | 'result'
   return refusal ? ((refusal as RefusalAnswer).executed ?? executedBy('answer')) : executedBy('none');
 }
 
-/**
- * Tells whether a settled row still holds its thing: not where it was refused and nothing was done, or nobody knows and a person
- * has said that it failed. The database frees the thing by the same rule.
- */
-export function holdsThing(row: Pick<KeyRow, 'state' | 'result'>): boolean {
-  const executed = executedByRow(row);
-  if (executed !== 'unknown' || row.state !== 'failed') return executed !== false;
-  return (readAnswer(row.result) as Partial<RefusalAnswer> | undefined)?.reason !== 'marked_failed';
-}
-
 /** The stored answer of a key, or undefined where there is none that can be read. */
 function readAnswer(result: string | null): Answer | undefined {
   return tryOr(() => decodeAnswer(result));

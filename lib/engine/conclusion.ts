@@ -12,7 +12,6 @@ import {
   comparePayload,
   executedByRow,
   type FlightResult,
-  holdsThing,
   mayReplay,
   presentAnswer,
   RETRY_AFTER_MS,
@@ -91,7 +90,23 @@ export function answerByRow<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T
   const noted = isTheirs(row, call.who)
     ? recordOnce(followed, row, call, (store) => store.recordFollower(row, call.id))
     : undefined;
-  return proceed(noted, () => refuseByHolder<Tx, T>(row, call) ?? tellIfAllowed<Tx, T>(row, call));
+  return proceed(noted, () =>
+    proceed(
+      holdsThing(row, call),
+      (isHeld) => refuseByHolder<Tx, T>(row, call, isHeld) ?? tellIfAllowed<Tx, T>(row, call),
+    ),
+  );
+}
+
+/**
+ * Tells whether a settled row of another key holds this call's thing. Of a refusal the database says so, by what stands there now:
+ * a person's "failed" frees the thing, and what is proven behind it takes that again.
+ */
+function holdsThing<Tx>(row: KeyRow, call: Call<Tx>): Awaitable<boolean> {
+  if (!isSettled(row.state) || row.state === 'succeeded') return row.state === 'succeeded';
+  return storeFor(call)
+    .thingOf(row)
+    .then((thing) => thing !== null);
 }
 
 function tellIfAllowed<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
@@ -103,9 +118,9 @@ function tellIfAllowed<Tx, T>(row: KeyRow, call: Call<Tx>): Awaitable<Run<T>> {
  * The outcome by the row of another key, which holds this call's thing, where it is no answer to whoever asks. It names the
  * caller's own key, and of somebody else's row no more than that there is one.
  */
-function refuseByHolder<Tx, T>(row: KeyRow, call: Call<Tx>): Run<T> | undefined {
+function refuseByHolder<Tx, T>(row: KeyRow, call: Call<Tx>, isHeld: boolean): Run<T> | undefined {
   const isOwn = isTheirs(row, call.who);
-  if (isSettled(row.state) && holdsThing(row)) {
+  if (isHeld) {
     return isOwn || call.definition.options.shareAnswer ? undefined : refuseAlreadyDone(row, call);
   }
   if (row.state === 'unknown' && isOwn) {

@@ -178,6 +178,7 @@ export interface KeyEvent {
     | 'evidence'
     | 'contradicted'
     | 'set_aside'
+    | 'thing_freed'
     | 'verdict'
     | 'retry'
     | 'released'

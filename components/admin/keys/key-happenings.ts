@@ -23,6 +23,7 @@ const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
   evidence: ['Something was heard from elsewhere', 'info'],
   contradicted: ['What was heard contradicts what this key has ended in', 'bad'],
   set_aside: ['The provider did not confirm what was heard', 'warn'],
+  thing_freed: ['What is done once may be done by another key, by that word', 'info'],
   verdict: ['A person said what happened', 'info'],
   retry: ['Taken up again at a person’s request', 'info'],
   released: ['Taken from its executor', 'info'],

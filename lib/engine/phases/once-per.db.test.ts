@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { createClient } from '../../../shop/db.ts';
+import { createAdmin } from '../../admin/index.ts';
 import type { Options } from '../../index.ts';
 import {
   ANN,
@@ -16,6 +17,7 @@ import {
   SECRET,
   type Tx,
 } from '../../integration/kit.fixture.ts';
+import { prismaStore } from '../../store/prisma/store.ts';
 import type { NamedKeyState } from './lost-key.ts';
 import { type Call, database, expire, lose, provider, rowOf, seenCall, usePhases } from './shop.fixture.ts';
 
@@ -201,13 +203,49 @@ describe('A6 a second key for a thing, in phases', () => {
     expect(await rowOf(one)).toMatchObject({ state: 'unknown', thing: cart });
     const told = await checkout.execute({ key: two, payload: { cart }, attempt: 1 });
     expect(told).toMatchObject({ code: 'outcome_unknown', retry: 'same-key', key: two });
-    const { prismaStore } = await import('../../store/prisma/store.ts');
     const store = prismaStore(database.client);
     const seen = await seenCall(one);
     expect(await store.recordVerdict(seen, { kind: 'failed' }, 'eve')).toBe('recorded');
     await idempotency.completeKey(seen);
     expect(await rowOf(one)).toMatchObject({ state: 'failed', thing: null });
     expect(await checkout.execute({ key: two, payload: { cart } })).toMatchObject({ ok: true, replayed: false });
+  });
+
+  test.each([
+    ['is held again', 'by a proof', false],
+    ['is held again', 'by the call’s late result', false],
+    ['stays with who holds it since', 'by a proof', true],
+  ])('A6 S4 what is proven behind that "failed" contradicts it, and the thing %s: %s', async (_, how, isTaken) => {
+    const [one, two] = [freshKey(), freshKey()];
+    provider.faults = ['after'];
+    const holdFor = how === 'by a proof' ? HOUR : 'forever';
+    const { checkout, idempotency } = shop({}, { indeterminate: 'unknown' }, database.client, { holdFor });
+    await checkout.execute({ key: one, payload: { cart } });
+    const seen = await seenCall(one);
+    await createAdmin({ prisma: database.client, complete: idempotency.completeKey }).resolve(
+      seen,
+      { kind: 'failed' },
+      'eve',
+    );
+    expect(await rowOf(one)).toMatchObject({ state: 'failed', thing: null });
+    if (isTaken) expect(await checkout.execute({ key: two, payload: { cart } })).toMatchObject({ ok: true });
+    const late = { step: 'charge_created', isResult: true };
+    const proof = { said: 'paid', step: 'charge_created', succeeded: 'ch_1' };
+    const prove = () => database.client.$transaction((tx) => idempotency.recordEvidence(tx, seen, proof, 'bank'));
+    if (how === 'by a proof') expect([await prove(), await prove()]).toEqual(['contradicts', 'contradicts']);
+    else await prismaStore(database.client).recordLateAnswer(seen, { ...late, token: 1 });
+    expect(await rowOf(one)).toMatchObject({ state: 'failed', needsAttention: true, thing: isTaken ? null : cart });
+    if (isTaken) expect([await rowOf(two), provider.sends]).toMatchObject([{ thing: cart }, 2]);
+    else {
+      const told = await checkout.execute({ key: two, payload: { cart } });
+      expect(told).toMatchObject({ reason: 'marked_failed', executed: 'unknown', replayed: true });
+      const bobs = await shop({ scope: () => BOB }).checkout.execute({ key: freshKey(), payload: { cart } });
+      expect(bobs).toMatchObject({ code: 'already_done', executed: 'unknown' });
+      expectCounted(provider.sends).toBe(1);
+      await lose(one);
+      const later = await checkout.execute({ key: freshKey(), payload: { cart } });
+      expect(!later.ok && later.code === 'already_done').toBe(holdFor === 'forever');
+    }
   });
 
   test('X1 A6 somebody else’s: in_flight while it runs, which is not driven on, and already_done once it is', async () => {

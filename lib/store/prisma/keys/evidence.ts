@@ -1,3 +1,4 @@
+import type { KeyId } from '../../../core/scope.ts';
 import type { Heard, Leases } from '../../leases.ts';
 import type { ActResult } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
@@ -24,6 +25,10 @@ interface Kind {
   /** What the caller is told. */
   told: string;
 }
+
+/** What a person's "it failed" has freed, or would; null of a key that held no thing. */
+const FREED = `(
+  SELECT detail FROM idempotency_events WHERE ${IS_KEY} AND type = 'thing_freed' ORDER BY id DESC LIMIT 1)`;
 
 // The key's row first, as everybody takes it: an executor that is inside a transaction ends it before it is judged whether its
 // lease is live. Then the call, as it is under that lock: a verdict that was committed while this waited is seen.
@@ -80,7 +85,27 @@ noted AS (
   INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
   SELECT $1::text, $2::text, $3::text, $4::text, type, ${event.actor}, ${event.detail} FROM told
    WHERE ${isNoted} AND NOT is_repeated)
-SELECT ${told} AS told FROM known`;
+SELECT ${told} AS told, NOT is_open AND ${flags.alarm} AND ${FREED} IS NOT NULL AS "retakes" FROM told`;
+
+// A person's "it failed" has freed the thing that is done once. What proves the contrary takes it again, unless another key has it by
+// now: the index decides. In a statement of its own, since tables of before version 6 have no things, nor any verdict that has freed one.
+const RETAKE = `
+WITH taken AS (
+  INSERT INTO idempotency_things (tenant, principal, operation, key, thing, is_forever)
+  SELECT $1::text, $2::text, $3::text, $4::text, freed ->> 'thing', freed ->> 'held' IS NOT NULL FROM (SELECT ${FREED} AS freed) AS judged
+  ON CONFLICT (thing, operation, tenant) DO NOTHING
+  RETURNING thing AS name)
+UPDATE idempotency_keys SET thing = name FROM taken WHERE ${IS_KEY}`;
+
+async function hearOn(db: RawQueries, statement: string, id: KeyId, ...values: unknown[]): Promise<Heard | null> {
+  const [row] = await db.$queryRawUnsafe<{ told: Heard | null; retakes: boolean }[]>(
+    statement,
+    ...keyValues(id),
+    ...values,
+  );
+  if (row?.retakes) await db.$queryRawUnsafe(RETAKE, ...keyValues(id));
+  return row?.told ?? null;
+}
 
 const IS_JUDGED = `verdict IN ('failed', 'retry')`;
 
@@ -140,13 +165,12 @@ const LATE_ANSWER = hear({
 export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, id, said, actor) => {
   const [statement, ...values] =
     typeof said === 'string' ? [WORDS, said, actor] : [PROOF, said.said, actor, said.step, said.succeeded];
-  const [row] = await tx.$queryRawUnsafe<{ told: Heard }[]>(statement, ...keyValues(id), ...values);
-  return row?.told ?? 'none';
+  return (await hearOn(tx, statement, id, ...values)) ?? 'none';
 };
 
 export const recordLateAnswer: Asked<Leases<never>, 'recordLateAnswer'> = async (db, id, answer) => {
   const { step, token, isResult } = answer;
-  await db.$queryRawUnsafe(LATE_ANSWER, ...keyValues(id), step, `${token}`, isResult);
+  await hearOn(db, LATE_ANSWER, id, step, `${token}`, isResult);
 };
 
 // A verdict is about this (ADR 57). To be asked about again changes nothing of it; to be sent again, judged or heard of does.
@@ -195,7 +219,14 @@ judged AS (
 audited AS (
   ${AUDIT}
   SELECT $1::text, $2::text, $3::text, $4::text, 'verdict', $8::text,
-         jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text, 'overrules', $9::text)) FROM judged)
+         jsonb_strip_nulls(jsonb_build_object('step', name, 'verdict', $6::text, 'reference', $7::text, 'overrules', $9::text)) FROM judged),
+freed AS (
+  INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
+  SELECT $1::text, $2::text, $3::text, $4::text, 'thing_freed', $8::text,
+         jsonb_strip_nulls(jsonb_build_object('thing', thing, 'held', CASE WHEN is_forever THEN 'forever' END))
+    FROM taken, (SELECT thing AS name FROM idempotency_keys WHERE ${IS_KEY}) AS own
+    JOIN idempotency_things AS held ON held.thing = name AND held.operation = $3 AND held.tenant = $1
+   WHERE $6::text = 'failed')
 SELECT CASE WHEN EXISTS (SELECT FROM judged) THEN 'recorded'
             WHEN EXISTS (SELECT FROM seen) THEN 'refused'
             ELSE 'changed' END AS outcome
