@@ -4,7 +4,7 @@ import { signIn } from './fixtures/admin.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
 import type { GatewayProcess } from './fixtures/gateway-process.ts';
 import { axeFinds, expectGoodPage } from './fixtures/page-checks.ts';
-import type { Shop } from './fixtures/shop.ts';
+import { ADA, type Shop } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';
 import { deliver, sign } from './fixtures/webhooks.ts';
 
@@ -88,8 +88,8 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
 });
 
 /** The provider's word, which it has kept for so long, that the order's first charge was made. */
-async function sayCharged(app: { url: string }, order: { id: string; amountCents: number }, payment: string) {
-  const amount = { amount: order.amountCents, amount_received: order.amountCents, currency: 'usd' };
+async function sayCharged(app: { url: string }, order: { id: string; amountCents: number }, payment: string, more = 0) {
+  const amount = { amount: order.amountCents + more, amount_received: order.amountCents, currency: 'usd' };
   const intent = { id: payment, object: 'payment_intent', ...amount, metadata: { order_id: order.id } };
   const event = { id: `evt_${order.id}`, object: 'event', type: 'payment_intent.succeeded', data: { object: intent } };
   expect((await deliver(app.url, sign(JSON.stringify(event)))).status).toBe(204);
@@ -139,6 +139,48 @@ test('a lost charge that a person gave up and the provider then tells of: seen o
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('We could not confirm this payment');
   await expect(page.locator('[data-refund-status=succeeded]')).toContainText('of a payment that we did not expect');
   await expect(page.getByRole('main')).not.toContainText(/declined|nothing was charged/i);
+});
+
+test('whose money is in doubt stands first, and what was heard of it is overruled by no click', async ({
+  page,
+  shop,
+  app,
+  gateway,
+  db,
+}) => {
+  await loseCharge(shop, gateway);
+  const adminPage = await page.context().newPage();
+  await openUnknownKey(adminPage, db, 'checkout');
+  await page.close();
+  const order = await latestOrder(db);
+  const [charge] = await gateway.charges(order.id);
+  const panel = adminPage.getByRole('region', { name: 'What happened at the provider?' });
+  const facts = [order.id, '$18.00', `${ADA.Name} (${ADA.Email})`, / UTC \(\d+ (second|minute)s? ago\)/];
+  for (const text of facts) await expect(panel.getByRole('definition').filter({ hasText: text }).first()).toBeVisible();
+  const [first, ...others] = await panel.getByRole('button').allTextContents();
+  expect([first, ...others]).toEqual(['Copy', 'It went through']);
+  await expect(panel.getByText('Nobody can be asked from here')).toBeVisible();
+  await expectGoodPage(adminPage, 'a call in doubt');
+
+  // Of another amount than was sent: words alone, which nobody can be asked about.
+  const payment = charge?.payment_intent ?? '';
+  await sayCharged(app, order, payment, 1);
+  await adminPage.reload();
+  await expect(panel.getByText(`stripe says: payment_intent.succeeded ${payment}`)).toBeVisible();
+  for (const [summary, button] of [
+    ['It did not happen and shall not', 'It shall not happen'],
+    ['I have checked that it did not happen: send it', 'Send it again'],
+  ] as const) {
+    await panel.getByText(summary).click();
+    await panel.getByRole('button', { name: button }).click();
+    await expect(panel.locator('details', { hasText: summary }).getByLabel(/^Type .* to overrule/)).toBeFocused();
+  }
+  await expectGoodPage(adminPage, 'a call that was heard of');
+  expect(await db.idempotencyAudit.count({ where: { key: order.idempotencyKey ?? '' } })).toBe(0);
+  await panel.getByLabel('Reference at the provider').fill(payment);
+  await panel.getByRole('button', { name: 'It went through' }).click();
+  await expect.poll(async () => (await latestOrder(db)).status).toBe('paid');
+  expectCounted(await gateway.charges(order.id)).toHaveLength(1);
 });
 
 test('a lost refund waits for a person, who says that it shall not happen: nothing is given back', {

@@ -26,15 +26,17 @@ test('shows names and types, and no value', () => {
   });
 });
 
-test('of a refusal shows reason and status, not the words for the person', () => {
+test('of a refusal shows reason, status and what it says of the effect, not the words for the person', () => {
   const stored = encodeAnswer({
     kind: 'refusal',
     reason: 'blocked',
     message: 'Ada is blocked',
     status: 409,
     data: 'Ada',
+    executed: false,
   });
-  expect(redactAnswer(stored)).toEqual({ kind: 'refusal', reason: 'blocked', status: 409, shape: 'string' });
+  const shown = { kind: 'refusal', reason: 'blocked', status: 409, executed: false, shape: 'string' };
+  expect(redactAnswer(stored)).toEqual(shown);
 });
 
 test('a redirect hides its target', () => {

@@ -1,5 +1,6 @@
 import { isDecimal, isPlainObject } from '../core/data.ts';
 import { tryOr } from '../core/errors.ts';
+import type { Executed } from '../core/outcome.ts';
 import { decodeAnswer } from '../engine/answer.ts';
 import type { Step } from '../store/leases.ts';
 
@@ -9,7 +10,8 @@ export type Shape = string | { [name: string]: Shape };
 /** A stored answer as an admin sees it. */
 export type RedactedAnswer =
   | { kind: 'data'; shape: Shape }
-  | { kind: 'refusal'; reason: string; status: number; shape: Shape }
+  /** `executed`: what it says of the effect; undefined where it was stored with no word of that. */
+  | { kind: 'refusal'; reason: string; status: number; executed?: Executed | undefined; shape: Shape }
   | { kind: 'response'; status: number }
   | { kind: 'redirect' }
   | { kind: 'erased' }
@@ -35,8 +37,10 @@ function withoutValues(answer: ReturnType<typeof decodeAnswer>): RedactedAnswer 
       return { kind: 'data', shape: shapeOf(answer.data) };
     case 'response':
       return { kind: 'response', status: answer.response.status };
-    case 'refusal':
-      return { kind: 'refusal', reason: answer.reason, status: answer.status, shape: shapeOf(answer.data) };
+    case 'refusal': {
+      const { reason, status, executed, data } = answer;
+      return { kind: 'refusal', reason, status, ...(executed !== undefined && { executed }), shape: shapeOf(data) };
+    }
     case 'redirect':
       return { kind: 'redirect' };
   }

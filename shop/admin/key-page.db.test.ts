@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { encodeAnswer } from '../../lib/engine/answer.ts';
 import { type TestDatabase, testDatabase } from '../../scripts/testing/test-database.ts';
+import type { LinkedRow } from './linked.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -35,12 +37,12 @@ const send = async () => {};
 const action = { send, actKey: 'k' };
 const actions = { resolve: action, retryNow: action, release: action, forget: action, acknowledge: action };
 
-async function pageOf(id: Awaited<ReturnType<typeof left>>): Promise<string> {
+async function pageOf(id: Awaited<ReturnType<typeof left>>, linked: LinkedRow[] = []): Promise<string> {
   const { admin } = await import('./admin.ts');
   const { KeyOperations } = await import('../../components/admin/keys/key-operations.tsx');
   const detail = await admin({ tenant: null }).findKey(id);
   if (!detail) throw new Error('There is no such key.');
-  return renderToStaticMarkup(createElement(KeyOperations, { detail, now: Date.now(), actions }));
+  return renderToStaticMarkup(createElement(KeyOperations, { detail, now: Date.now(), actions, linked }));
 }
 
 test('the page of a key says that no worker goes on with it where its operation is not listed', async () => {
@@ -146,6 +148,31 @@ test('a call that is asked about by itself can be asked about now, apart from be
   ]);
 });
 
+test('of a call that nobody can be asked about the page says so, and has no button that asks', async () => {
+  const page = await pageOf(await doubted());
+  expect(page).toContain('Nobody can be asked from here');
+  expect(page).not.toMatch(/>(Ask again now|Retry now)</);
+});
+
+test('what is in doubt comes first: the order, its amount, the customer and since when', async () => {
+  const id = await doubted();
+  const firstSentAt = new Date(Date.now() - 180_000);
+  await database.client.idempotencyPhase.updateMany({ where: id, data: { firstSentAt } });
+  const { db } = await import('../db.ts');
+  const [order] = [{ id: randomUUID(), customerName: 'Ada Lovelace', email: 'ada@example.com' }];
+  const { tenant, principal, key: idempotencyKey } = id;
+  const what = { sku: 'mug', quantity: 1, amountCents: 900, status: 'paying', source: 'checkout', paymentMethod: 'pm' };
+  await db().order.create({ data: { ...order, ...what, tenant, principal, idempotencyKey } });
+  const { linkedRows } = await import('./linked.ts');
+  const page = (await pageOf(id, await linkedRows(id))).replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+  const sent = firstSentAt.toISOString().slice(0, 19).replace('T', ' ');
+  const inOrder = [order.id, '$9.00', 'Ada Lovelace (ada@example.com)', `at ${sent} UTC ( 3 minutes ago )`, 'a1b2'];
+  expect([...inOrder, 'It went through'].map((text) => page.indexOf(text))).toEqual(
+    [...inOrder, 'It went through'].map((text) => page.indexOf(text)).toSorted((one, other) => one - other),
+  );
+  for (const text of inOrder) expect(page).toContain(text);
+});
+
 test('what was heard of a call stands above the verdicts, with its reference filled in; the one that can charge twice is last', async () => {
   const at = { step: 'charge_created', reference: 'ch_1' };
   const page = await pageOf(
@@ -171,6 +198,23 @@ test('what was heard of a call stands above the verdicts, with its reference fil
   const quiet = await pageOf(await doubted());
   expect(quiet).not.toMatch(/heard|overrule/);
   expect(quiet).toMatch(/name="reference"(?![^>]*value=)/);
+});
+
+test.each([
+  ['the provider has refused', 'card_declined', false, /refused .*not executed: card_declined. Nothing is in doubt/],
+  ['a person has given up', 'marked_failed', 'unknown', /given up .*a person’s word/],
+  ['a later step has ended in a refusal', 'too_late', 'unknown', /sent .*not known/],
+] as const)('the steps of a refused key say how a call ended that %s', async (_, reason, executed, words) => {
+  const id = await doubted();
+  const result = encodeAnswer({ kind: 'refusal', reason, message: '', status: 402, data: null, executed });
+  const settled = { state: 'failed', settledAt: new Date(), result, needsAttention: false } as const;
+  await database.client.idempotencyKey.updateMany({ where: id, data: settled });
+  const { admin } = await import('./admin.ts');
+  const { KeyPhases } = await import('../../components/admin/keys/key-phases.tsx');
+  const detail = await admin({ tenant: null }).findKey(id);
+  if (!detail) throw new Error('There is no such key.');
+  const shown = renderToStaticMarkup(createElement(KeyPhases, { detail, now: Date.now() }));
+  expect(shown.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')).toMatch(words);
 });
 
 test('a verdict that overrules what was heard is refused until that is typed, and the page says what was wrong', async () => {

@@ -10,6 +10,10 @@ export interface LinkedRow {
   text: string;
   /** Its page. */
   href?: string;
+  /** The money that it is about. */
+  amount?: string;
+  /** Whose it is. */
+  customer?: string;
 }
 
 /** What the foreign calls of the shop do, by their steps. */
@@ -21,16 +25,22 @@ const SOURCES: Record<string, string> = { refund: 'form', 'refunds.create': 'api
 /** The shop's rows that a key has made. For the admin alone. */
 export async function linkedRows(id: Scope & { key: string }): Promise<LinkedRow[]> {
   const [order, refund] = await Promise.all([findOrderOfKey(id), refundOf(id)]);
-  return [
-    ...(order ? [row('Order', order, order.id)] : []),
-    ...(refund ? [row('Refund', refund, refund.orderId)] : []),
-  ];
+  return [...(order ? [row('Order', order, order)] : []), ...(refund ? [row('Refund', refund, refund.order)] : [])];
 }
 
+type Made = { id: string; status: string; amountCents: number };
+type OfOrder = { id: string; customerName: string | null; email: string | null };
+
 /** A refund stands on the page of its order. */
-function row(name: string, made: { id: string; status: string; amountCents: number }, orderId: string): LinkedRow {
-  const { id, status, amountCents } = made;
-  return { name, text: `${id} (${status.replaceAll('_', ' ')}, ${dollars(amountCents)})`, href: `/orders/${orderId}` };
+function row(
+  name: string,
+  { id, status, amountCents }: Made,
+  { id: orderId, customerName, email }: OfOrder,
+): LinkedRow {
+  const amount = dollars(amountCents);
+  const customer = [customerName, email && (customerName ? `(${email})` : email)].filter(Boolean).join(' ');
+  const text = `${id} (${status.replaceAll('_', ' ')}, ${amount})`;
+  return { name, text, href: `/orders/${orderId}`, amount, ...(customer && { customer }) };
 }
 
 /** One key under two operations is two intents: each finds its own refund. */
@@ -39,6 +49,11 @@ async function refundOf({ tenant, principal, operation, key }: Scope & { key: st
   if (!source) return null;
   return db().refund.findFirst({
     where: { tenant, principal, source, idempotencyKey: key },
-    select: { id: true, orderId: true, status: true, amountCents: true },
+    select: {
+      id: true,
+      status: true,
+      amountCents: true,
+      order: { select: { id: true, customerName: true, email: true } },
+    },
   });
 }

@@ -150,7 +150,7 @@ export async function findOrderOfKey({ tenant, principal, operation, key }: Scop
   if (!source) return null;
   return db().order.findFirst({
     where: { tenant, principal, source, idempotencyKey: key },
-    select: { id: true, status: true, amountCents: true },
+    select: { id: true, status: true, amountCents: true, customerName: true, email: true },
   });
 }
 

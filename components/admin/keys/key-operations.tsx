@@ -1,4 +1,5 @@
 import type { KeyDetail } from 'oncekit/admin';
+import type { LinkedRow } from '../../../shop/admin/linked.ts';
 import { Confirm, ConfirmPanel } from '../shared/confirm.tsx';
 import { SubmitButton } from '../shared/submit-button.tsx';
 import { AcknowledgePanel } from './acknowledge-panel.tsx';
@@ -19,11 +20,19 @@ interface Props {
   detail: KeyDetail;
   now: number;
   actions: KeyActions;
+  /** The app's own rows that the key has made. */
+  linked?: readonly LinkedRow[];
   refused?: RefusedVerdict | undefined;
 }
 
 /** The acts of a person that a key allows now; none where it goes on by itself, or has settled as it should. */
-export function KeyOperations({ detail, now, actions: { resolve, retryNow, acknowledge }, refused }: Props) {
+export function KeyOperations({
+  detail,
+  now,
+  linked = [],
+  actions: { resolve, retryNow, acknowledge },
+  refused,
+}: Props) {
   const { state, settledAt, leaseUntil, nextAttemptAt, needsAttention, phases, isListed, operation } = detail;
   const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
   // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
@@ -36,10 +45,14 @@ export function KeyOperations({ detail, now, actions: { resolve, retryNow, ackno
   return (
     <>
       {!isListed && (state === 'in_progress' || state === 'unknown') ? <UnlistedNotice operation={operation} /> : null}
-      {isRetryable && isListed ? (
-        <RetryPanel detail={detail} call={call} action={retryNow} isFirst={!isJudged} />
+      {isJudged ? (
+        <VerdictPanel
+          {...{ detail, call, linked, now, refused }}
+          action={resolve}
+          retryNow={isRetryable && isListed ? retryNow : undefined}
+        />
       ) : null}
-      {isJudged ? <VerdictPanel detail={detail} call={call} action={resolve} refused={refused} /> : null}
+      {isRetryable && isListed && !isJudged ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
     </>
   );
 }

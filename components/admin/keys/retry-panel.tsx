@@ -6,7 +6,7 @@ import { type FormAction, KeyForm } from './key-form.tsx';
 const said: Record<NonNullable<PhaseView['verdict']>, string> = {
   succeeded: 'it went through',
   failed: 'it did not happen and shall not',
-  retry: 'it did not happen, try again',
+  retry: 'it did not happen, send it again',
 };
 
 interface Props {
@@ -14,25 +14,17 @@ interface Props {
   /** The call that is begun and not finished, where there is one. */
   call: PhaseView | undefined;
   action: FormAction;
-  /** No other act of the page is more important. */
-  isFirst: boolean;
 }
 
-/** For a key that nobody works at now. What it shows may be old: the server looks again. */
-export function RetryPanel({ detail, call, action, isFirst }: Props) {
-  const isAskedAbout = detail.state === 'unknown' && call?.verdict === null;
+/** For a key that nobody works at now, and of which no person is asked. What it shows may be old: the server looks again. */
+export function RetryPanel({ detail, call, action }: Props) {
   const isWaiting = detail.needsAttention && detail.nextAttemptAt === null;
   return (
     <Panel aria-labelledby="retry-title">
       <h2 id="retry-title" className="text-lg font-semibold">
         {isWaiting ? 'This key waits for a person' : 'Nobody works at this key now'}
       </h2>
-      {call?.verdict ? (
-        <p className="mt-2 max-w-prose break-words">
-          A person has said of <code className="font-mono text-sm">{call.name}</code>: {said[call.verdict]}
-          {call.verdict === 'succeeded' ? ` (${call.reference})` : ''}. No run has been able to finish with that yet.
-        </p>
-      ) : null}
+      <Said call={call} />
       <p className="mt-2 mb-4 max-w-prose text-muted">
         {isWaiting ? null : 'A worker goes on with it by itself, ever more slowly. '}
         Finished steps are not repeated. A call whose outcome is not known is not repeated blindly either. Attempts are
@@ -40,11 +32,56 @@ export function RetryPanel({ detail, call, action, isFirst }: Props) {
       </p>
       <KeyForm action={action} detail={detail}>
         <div>
-          <SubmitButton variant={isFirst ? 'primary' : 'quiet'}>
-            {isAskedAbout ? 'Ask again now' : 'Retry now'}
-          </SubmitButton>
+          <SubmitButton>Retry now</SubmitButton>
         </div>
       </KeyForm>
     </Panel>
+  );
+}
+
+interface AskAgainProps extends Omit<Props, 'action'> {
+  call: PhaseView;
+  /** None: nobody can be asked. */
+  action: FormAction | undefined;
+}
+
+/** Has the provider asked once more, and sends nothing on a person's word; says why where nobody can be asked. */
+export function AskAgain({ detail, call, action }: AskAgainProps) {
+  const isAsked = call.verdict === null && detail.state === 'unknown';
+  return (
+    <div>
+      <h3 className="font-medium">{isAsked || !action ? 'Ask the provider' : 'Go on with it now'}</h3>
+      <Said call={call} />
+      {action ? (
+        <>
+          <p className="mt-1 mb-3 max-w-prose text-sm text-muted">
+            {isAsked
+              ? 'By the look-up of the call, or under the same key while the provider knows that: neither can do it twice. A worker asks by itself, ever more slowly.'
+              : 'Finished steps are not repeated, and the call is not sent again blindly. A worker goes on with it by itself, ever more slowly.'}
+          </p>
+          <KeyForm action={action} detail={detail}>
+            <div>
+              <SubmitButton variant="quiet">{isAsked ? 'Ask again now' : 'Retry now'}</SubmitButton>
+            </div>
+          </KeyForm>
+        </>
+      ) : (
+        <p className="mt-1 max-w-prose text-sm text-muted">
+          Nobody can be asked from here: the call has no look-up, and the provider knows its key no more, or takes none.
+          Look at the provider yourself.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The word of a person that no run has been able to act upon so far. */
+function Said({ call }: { call: PhaseView | undefined }) {
+  if (!call?.verdict) return null;
+  return (
+    <p className="mt-2 max-w-prose break-words">
+      A person has said of <code className="font-mono text-sm">{call.name}</code>: {said[call.verdict]}
+      {call.verdict === 'succeeded' ? ` (${call.reference})` : ''}. No run has been able to finish with that yet.
+    </p>
   );
 }

@@ -62,10 +62,10 @@ export default async function KeyPage({ searchParams }: { searchParams: Promise<
       <CallAnswers answers={callAnswers(detail, { verbs: callWords })} />
       <KeyNotice name={params.notice} heard={detail.heard} />
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-        <KeyOperations detail={detail} now={now} actions={actions} refused={refused} />
+        <KeyOperations detail={detail} now={now} linked={linked} actions={actions} refused={refused} />
         <KeyFacts detail={detail} now={now} />
         <KeyTimeline detail={detail} />
-        <KeyPhases phases={detail.phases} now={now} />
+        <KeyPhases detail={detail} now={now} />
         <KeyLinks detail={detail} linked={linked} eventHref={account.tenant === null ? eventHref : undefined} />
         <StoredAnswer answer={detail.answer} />
         <RareKeyOperations detail={detail} actions={actions} />

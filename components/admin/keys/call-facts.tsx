@@ -1,0 +1,54 @@
+import type { PhaseView } from 'oncekit/admin';
+import type { LinkedRow } from '../../../shop/admin/linked.ts';
+import { Detail, Details } from '../../ui/details.tsx';
+import { TextLink } from '../../ui/text-link.tsx';
+import { RelativeTime } from '../shared/relative-time.tsx';
+
+interface Props {
+  call: PhaseView;
+  linked: readonly LinkedRow[];
+  now: number;
+}
+
+/** Whose money is in doubt, how much, and since when: what a person needs before anything else. */
+export function CallFacts({ call, linked, now }: Props) {
+  const amounts = new Set(linked.flatMap(({ amount }) => amount ?? []));
+  const customers = new Set(linked.flatMap(({ customer }) => customer ?? []));
+  return (
+    <Details>
+      {linked.map(({ name, text, href }) => (
+        <Detail key={`${name} ${text}`} name={name}>
+          {href ? (
+            <TextLink href={href} className="break-all">
+              {text}
+            </TextLink>
+          ) : (
+            <span className="break-all">{text}</span>
+          )}
+        </Detail>
+      ))}
+      {amounts.size > 0 ? (
+        <Detail name="Amount">
+          <strong className="text-lg font-semibold tabular-nums">{[...amounts].join(', ')}</strong>
+        </Detail>
+      ) : null}
+      {customers.size > 0 ? <Detail name="Customer">{[...customers].join(', ')}</Detail> : null}
+      <Detail name="Sent">
+        {call.sends === 1 ? 'once' : `${call.sends} times`}
+        {call.firstSentAt ? (
+          <>
+            {call.sends === 1 ? ', at ' : ', first at '}
+            <span className="tabular-nums">{utc(call.firstSentAt)}</span>{' '}
+            <span className="text-muted">
+              (<RelativeTime at={call.firstSentAt} now={now} />)
+            </span>
+          </>
+        ) : null}
+        {call.notExecuted > 0 ? `; ${call.notExecuted} of them did nothing, the provider has said` : ''}
+      </Detail>
+    </Details>
+  );
+}
+
+/** A time to the second, with its zone. */
+export const utc = (at: Date) => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
