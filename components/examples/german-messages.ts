@@ -15,6 +15,8 @@ export const GERMAN: Messages<PlacedOrder> = {
   hasNavigated: 'Einen Moment …',
   absent: 'Es wurde nichts bestellt. Sie können die Bestellung noch einmal senden.',
   late: 'Die Bestellung ist noch unterwegs. Bitte bleiben Sie auf dieser Seite.',
+  unsettled:
+    'Die Bestellung ist vielleicht durchgegangen. Bitte senden Sie sie nicht noch einmal: Wir klären das. Sie können diese Seite schließen.',
   unreadable: 'Eine Datei, die Sie gewählt haben, fehlt oder hat sich geändert. Bitte wählen Sie sie noch einmal.',
   elsewhere:
     'Etwas zwischen Ihnen und uns leitet woandershin, vielleicht zu einer Anmeldung. Öffnen Sie diese Seite in einem anderen Tab und sehen Sie dann noch einmal nach.',

@@ -155,7 +155,7 @@ export const ADVICE = {
   outcome_unknown: {
     status: 409,
     retry: 'same-key',
-    message: 'We are finding out whether it went through.',
+    message: 'It may have gone through. Please do not send it again: we are finding out. You can close this page.',
     detail: 'The first request with this idempotency key may have been executed: the server is finding out.',
     telemetry: { level: 'warn', tallied: 'unknown' },
   },

@@ -21,7 +21,8 @@ export const MISMATCH_MESSAGES = {
   succeeded: 'This form was already sent with other values. The first submission counts.',
   failed: 'This form was already sent with other values, and was refused. Open it anew to send these.',
   in_progress: 'This form was already sent with other values, and is still being processed.',
-  unknown: 'This form was already sent with other values. We are finding out whether it went through.',
+  unknown:
+    'This form was already sent with other values, which may have gone through. Please do not send it again: we are finding out.',
   // A tombstone compares no payloads, and a row that has since gone tells nothing.
   abandoned: ADVICE.payload_mismatch.message,
   absent: ADVICE.payload_mismatch.message,

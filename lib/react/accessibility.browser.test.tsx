@@ -64,8 +64,8 @@ const WAYS: Record<string, Way> = {
       await held.reached;
     },
   },
-  'checking, asked by a person': {
-    state: 'checking',
+  'unknown, and still running': {
+    state: 'unknown',
     buttons: ['Check again', 'Start over'],
     async before(orders, key) {
       const held = orders.hold();

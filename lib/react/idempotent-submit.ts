@@ -100,10 +100,11 @@ export interface IdempotentSubmit<R, Reason extends string = string, I = never> 
   recovered: boolean;
   /**
    * Of `unknown`: why there is no answer, where that is known. `absent`: the server says it has not seen the key; sending again
-   * uses the same one. `late`: nor has it, and the attempt goes on. `unreadable`: a file that was chosen is gone or has changed, so
+   * uses the same one. `late`: nor has it, and the attempt goes on. `unsettled`: the server has it, and does not know yet what came
+   * of it; it is asked about while this page is open. `unreadable`: a file that was chosen is gone or has changed, so
    * it cannot be sent. `elsewhere`: something else answers in the server's place, such as a proxy that leads to its sign-in page.
    */
-  cause?: 'absent' | 'late' | 'unreadable' | 'elsewhere' | undefined;
+  cause?: 'absent' | 'late' | 'unsettled' | 'unreadable' | 'elsewhere' | undefined;
   /** `unknown`, and why the latest attempt was turned away, such as "please sign in". */
   notice?: string | undefined;
   /** The address that a recovered answer leads to. */

@@ -26,6 +26,29 @@ describe('B5 a reload', () => {
     expect([orders.attempts.length, orders.effects.length]).toEqual([1, 1]);
   });
 
+  test('while it is still running: says not to send it again, has a button that asks, and hears of the end all the same', async () => {
+    const orders = shop();
+    const held = orders.hold();
+    const before = await open(orders);
+    await before.place();
+    await held.reached;
+    await before.screen.unmount();
+    const { is, says, checkAgain, startOver } = await open(orders, { intent: before.intent });
+    await says('It may have gone through. Please do not send it again: we are finding out. You can close this page.');
+    await is('unknown');
+    await userEvent.click(startOver);
+    await expect.poll(() => orders.questions.some(({ method }) => method === 'DELETE')).toBe(true);
+    await is('unknown');
+    await says('It may have gone through.');
+    const asked = orders.questions.length;
+    await userEvent.click(checkAgain);
+    await expect.poll(() => orders.questions.length).toBeGreaterThan(asked);
+    held.release();
+    await is('hasSucceeded');
+    await says('This was already sent, and it went through. Order 1');
+    expect([orders.attempts.length, orders.effects.length]).toEqual([1, 1]);
+  });
+
   test.each(['request', 'answer'] as const)('while unknown, the %s being lost', async (what) => {
     const orders = shop();
     if (what === 'request') orders.loseRequest();

@@ -26,10 +26,11 @@ export function SubmitStatus<R>({ submit, messages, className, children }: Submi
   const { status, result, redirect } = submit;
   const words = describeSubmit(submit, labels);
   const succeeded = status === 'hasSucceeded';
-  // Not `disabled`: that would drop the focus of the person who has just pressed it.
+  // Not `disabled`: that would drop the focus of the person who has just pressed it. Without JavaScript "Check again" sends the form,
+  // under the same key: that asks.
   const button = (action: string, label: 'checkAgain' | 'startOver' | 'sendAgain', onClick: () => void) => (
     <button
-      type="button"
+      type={recoveryModule && 'button'}
       ref={recoveryModule?.leaveFocus}
       data-action={action}
       aria-disabled={submit.isPending}

@@ -1,3 +1,4 @@
+import type { Refusal } from '../../core/outcome.ts';
 import { FIRST_LABELS, type Messages } from '../labels.ts';
 import type { State } from '../submission/state.ts';
 
@@ -11,6 +12,7 @@ export const LATER_LABELS = {
   hasErrored: 'This could not be done.', // only without a message of the refusal's own
   absent: 'It has not reached us so far. Sending it again is safe.',
   late: 'It is still on its way. Please stay on this page.',
+  unsettled: 'It may have gone through. Please do not send it again: we are finding out. You can close this page.',
   unreadable: 'A file that you chose is gone, or has changed. Choose it again.',
   elsewhere:
     'Something between you and us leads elsewhere, perhaps to sign in. Open this site in another tab, then check again.',
@@ -21,11 +23,14 @@ export const LATER_LABELS = {
   show: 'Show it',
 } satisfies Partial<Messages>;
 
-type Shown = Pick<State<unknown>, 'status' | 'isPending' | 'cause' | 'recovered' | 'canSendAgain'>;
+type Shown = Pick<State<unknown>, 'status' | 'result' | 'isPending' | 'cause' | 'recovered' | 'canSendAgain'>;
 
 /** Names the text of a case that needs recovery.ts; undefined where that of the status is the one. */
 export function laterLabel(submit: Shown): keyof Messages | undefined {
-  const { status, isPending, cause, recovered, canSendAgain } = submit;
+  const { status, result, isPending, cause, recovered, canSendAgain } = submit;
+  // That it was sent with other values is said by the refusal.
+  if (cause === 'unsettled' && (status === 'checking' || (result as Refusal | null)?.code === 'payload_mismatch'))
+    return 'checking';
   if (cause) return cause;
   if (canSendAgain) return 'repeated';
   if (status === 'hasSucceeded' && recovered) return 'recovered';

@@ -19,6 +19,7 @@ import {
   isFence,
   isOpen,
   isSending,
+  type KeyAnswer,
   openKey,
   type State,
 } from '../submission/state.ts';
@@ -37,7 +38,9 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     return isOpen(state) ? becomeUnknownUnlessFound(state, { isPending: again && isSending(state) }) : state;
   },
 
-  unanswered: (state, { cause }) => (state.by ? becomeUnknownUnlessFound(state, { cause }) : state),
+  // What the server has said of the key stays true when it says no more.
+  unanswered: (state, { cause }) =>
+    state.by ? becomeUnknownUnlessFound(state, { cause: state.cause ?? cause }) : state,
 
   wentOffline: (state) => (state.isPending && !state.by ? enter(state, 'offline') : state),
 
@@ -48,7 +51,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     const helps = by === 'run' ? isSending(state) : by === 'fence' ? !isPending : status === 'unknown';
     if (!helps) return state;
     // Nothing can come of a key whose end is known, or that was never sent.
-    return by === 'fence' && (nextKey || !attempt) ? unlock(state) : startCheck(state, by, null);
+    return by === 'fence' && (nextKey || !attempt) ? unlock(state) : checkOn(state, by, null);
   },
 
   found(state, { answer, again, cause = 'absent', visitKey }) {
@@ -75,7 +78,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
       return by === 'fence' && state.notice === notice ? unlock(given) : becomeUnknownUnlessFound(state, { notice });
     }
     if (answer.state === 'abandoned' && isFence(by)) return unlock(given);
-    if (!outcome) return state; // still running
+    if (!outcome) return isUnsettled(answer) ? tellUnsettled(state, answer) : state;
     if (visitKey) return createState(visitKey);
     // The redirect was the answer.
     if (by === 'arrived' && outcome.ok) {
@@ -98,7 +101,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
       const { by, result } = state;
       const isPast = by === 'shown' || by === 'arrived';
       return attempt
-        ? startCheck({ ...state, doubt: true }, isPast ? 'shown' : 'sent', by ? result : null)
+        ? checkOn({ ...state, doubt: true }, isPast ? 'shown' : 'sent', by ? result : null)
         : unlock(state);
     }
     if (status !== 'idle' || !record) return state;
@@ -125,7 +128,7 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
     if (isFree) return unlock(state);
     // Other values are another intent, once the fate of this one is known. It is not sent again meanwhile.
     const asksAlready = by === 'edit' || by === 'otherTab' || by === 'arrived' || isFence(by);
-    return (isOpen(state) || (isSubmitted && doubt)) && !asksAlready ? startCheck(state, 'edit', null) : state;
+    return (isOpen(state) || (isSubmitted && doubt)) && !asksAlready ? checkOn(state, 'edit', null) : state;
   },
 
   repeated: (state) => enter(state, state.status, { canSendAgain: true }),
@@ -145,6 +148,31 @@ export const RECOVERY_HANDLERS: Handlers<RecoveryEvent | 'answered' | 'lost' | '
 /** The redirect was there: after a success, or to sign in first, which did nothing. Ask. */
 function arrive<R>(state: State<R>): State<R> {
   return state.status === 'hasNavigated' ? startCheck(state, 'arrived') : state;
+}
+
+/** Asks on about a key of which the server has said that it is there. */
+function checkOn<R>(state: State<R>, by: Asker, result: State<R>['result']): State<R> {
+  const cause = state.cause === 'unsettled' ? state.cause : undefined;
+  return { ...startCheck(state, by, result), cause };
+}
+
+/** The key is at the server, and has no end yet. */
+function isUnsettled({ state }: KeyAnswer<unknown>): boolean {
+  return state === 'in_progress' || state === 'unknown';
+}
+
+/**
+ * Tells a person that nobody knows yet, and asks on behind it: at once where the server does not know either, and with the second
+ * answer where somebody has come back, or asks, and it is still at work. Who waits for the answer of their own submit goes on waiting.
+ */
+function tellUnsettled<R>(state: State<R>, answer: KeyAnswer<R>): State<R> {
+  const { by, cause, status } = state;
+  const asks = by === 'shown' || by === 'person' || isFence(by);
+  const isTold = by !== 'otherTab' && (answer.state === 'unknown' || (asks && cause === 'unsettled'));
+  if (status === 'unknown' || (cause && !isTold)) return state;
+  if (!isTold) return { ...state, cause: 'unsettled' };
+  // A key that is there cannot be given up, so that is not asked for any more.
+  return becomeUnknown(state, { cause: 'unsettled', by: isFence(by) ? 'sent' : by });
 }
 
 /** Nobody knows, unless the status route has already said it. */

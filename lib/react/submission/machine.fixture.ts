@@ -2,7 +2,7 @@ import type { Code } from '../../core/codes.ts';
 import { type Outcome, type Refusal, refuse } from '../../core/outcome.ts';
 import { RECOVERY_HANDLERS } from '../recovery/machine.ts';
 import { type Event, reduce as reduceAny } from './machine.ts';
-import { isOpen, type State } from './state.ts';
+import { isOpen, type KeyAnswer, type State } from './state.ts';
 import type { KeyRecord } from './storage.ts';
 
 /** The machine's tests share these: its events, in few words. */
@@ -18,7 +18,7 @@ export const success: Outcome<string> = { ok: true, data: 'order 1', replayed: f
 export const refused = (code: Code, more: Partial<Refusal> = {}): Refusal =>
   refuse(code, { executed: false, key: 'k1', nextKey: 'k2', ...more });
 export const answered = (outcome: Outcome<string>, again = false): Ev => ({ type: 'answered', outcome, again });
-export const found = (state: 'absent' | 'in_progress' | 'succeeded' | 'failed', outcome?: Outcome<string>): Ev => ({
+export const found = (state: KeyAnswer<string>['state'], outcome?: Outcome<string>): Ev => ({
   type: 'found',
   answer: { state, outcome },
   again: false,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ADVICE } from '../../core/codes.ts';
-import { messages } from '../recovery/later-status.ts';
+import { laterLabel, messages } from '../recovery/later-status.ts';
 import { canStartOver } from '../recovery/machine.ts';
 import { describeSubmit } from '../submit-status.tsx';
 import { answered, type Ev, found, lost, record, reduce, refused, sent, submit, success } from './machine.fixture.ts';
@@ -169,12 +169,53 @@ describe('checking', () => {
   it('polls while the first submission runs, then follows where it leads', () => {
     const polling = reach(...submit, answered(refused('in_flight')));
     expect(polling).toMatchObject({ status: 'checking', by: 'run' });
-    expect(reduce(polling, found('in_progress'))).toBe(polling);
+    const running = reduce(polling, found('in_progress'));
+    expect(running).toMatchObject({ status: 'checking', isPending: true, by: 'run' });
+    expect(reduce(running, found('in_progress'))).toBe(running);
     const answer = { state: 'succeeded', outcome: success } as const;
     const here = reduce(polling, { type: 'found', answer, again: false });
     expect(here).toMatchObject({ status: 'hasSucceeded', recovered: true });
     const there = reduce(polling, { type: 'found', answer: { ...answer, redirect: '/orders/1' }, again: false });
     expect(there).toMatchObject({ status: 'hasNavigated', redirect: '/orders/1' });
+  });
+
+  const UNSETTLED = { status: 'unknown', isPending: false, cause: 'unsettled', key: 'k1' };
+
+  it('says at once that the server does not know, and asks on: never that nothing is known of a key that is there', () => {
+    const told = reach(...submit, answered(refused('outcome_unknown')), found('unknown'));
+    expect(told).toMatchObject({ ...UNSETTLED, by: 'run' });
+    expect(canCheck(told)).toBe(true);
+    expect(reduce(told, found('unknown'))).toBe(told);
+    expect(reduce(told, { type: 'unanswered' })).toMatchObject({ ...UNSETTLED, by: undefined });
+    const asked = reduce(told, { type: 'asked', by: 'person' });
+    expect(asked).toMatchObject({ status: 'checking', cause: 'unsettled' });
+    expect(reduce(asked, { type: 'unanswered' })).toMatchObject(UNSETTLED);
+    expect(reduce(asked, found('absent'))).toMatchObject({ status: 'unknown', cause: 'absent' });
+    const again = reduce(told, { type: 'found', answer: { state: 'succeeded', outcome: success }, again: true });
+    expect(again).toMatchObject({ status: 'retrying', isPending: true });
+    expect(reduce(told, found('failed', refused('failed')))).toMatchObject({ status: 'hasErrored', nextKey: 'k2' });
+  });
+
+  it('leaves who has come back, or asks, without a button for no longer than one more answer', () => {
+    const back: Ev[] = [{ type: 'shown', record: { ...record('unknown'), key: 'k1' } }, found('in_progress')];
+    expect(reach(...back)).toMatchObject({ status: 'checking', cause: 'unsettled' });
+    expect(reach(...back, { type: 'unanswered' })).toMatchObject(UNSETTLED);
+    expect(reach(...back, found('in_progress'))).toMatchObject({ ...UNSETTLED, by: 'shown' });
+    expect(reach(...lost, { type: 'asked', by: 'fence' }, found('unknown'))).toMatchObject({
+      ...UNSETTLED,
+      by: 'sent',
+    });
+  });
+
+  it('says of a mismatch in doubt that there were other values', () => {
+    const state = reach(
+      ...submit,
+      answered(refused('payload_mismatch', { message: 'Other values.' })),
+      found('unknown'),
+    );
+    expect(state).toMatchObject(UNSETTLED);
+    expect(laterLabel(state)).toBe('checking'); // which has the refusal's words
+    expect(laterLabel({ ...state, result: null })).toBe('unsettled');
   });
 
   it('sends again by itself only if the submit that waits has budget left', () => {

@@ -24,10 +24,10 @@ export type Asker = 'run' | 'person' | 'edit' | 'replace' | 'fence' | 'otherTab'
 
 /**
  * Tells why there is no answer, where that is known. `absent`: the server has not seen the key; a hint (S5). `late`: nor has the
- * attempt ended. `unreadable`: a file of what was sent is gone, or has changed. `elsewhere`: something else answers in the
- * server's place, or leads away.
+ * attempt ended. `unsettled`: the server has the key, and does not know its end yet. `unreadable`: a file of what was sent is gone, or
+ * has changed. `elsewhere`: something else answers in the server's place, or leads away.
  */
-export type Cause = 'absent' | 'late' | 'unreadable' | 'elsewhere';
+export type Cause = 'absent' | 'late' | 'unsettled' | 'unreadable' | 'elsewhere';
 
 /** The form's knowledge of its intent. */
 export interface State<R> {
@@ -46,9 +46,9 @@ export interface State<R> {
   readonly nextKey?: string | undefined;
   /** The address that a recovered answer leads to. */
   readonly redirect?: string | undefined;
-  /** Of `checking`. */
+  /** Of `checking`, and of an `unknown` that is still asked about. */
   readonly by?: Asker | undefined;
-  /** Of `unknown`. */
+  /** Of `unknown`, and of a check of what the server has said that it is `unsettled`. */
   readonly cause?: Cause | undefined;
   /** What was submitted last would do once more what has been done. A person decides. */
   readonly canSendAgain?: boolean | undefined;
