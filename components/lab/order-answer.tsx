@@ -8,11 +8,13 @@ import { OrderLink } from './order-link.tsx';
 
 const PLACED = {
   executing: 'Placing your order…',
-  retrying: 'The connection is bad. Trying again: it is ordered once.',
+  retrying: 'No answer yet. Trying again: it is ordered once.',
   checking: 'Finding out whether your order got through…',
   unknown:
-    'We lost the connection, so we do not know whether your order got through. It is ordered once, whatever you do next.',
+    'We have no answer, so we do not know whether your order got through. It is ordered once, whatever you do next.',
   absent: 'Your order has not reached us so far. Order again: it is ordered once.',
+  unsettled:
+    'Your order may have gone through. Please do not order again: we are finding out. You can close this page.',
   hasSucceeded: 'Order placed: ',
   recovered: 'This was already placed: ',
 };

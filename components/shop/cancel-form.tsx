@@ -14,9 +14,9 @@ interface Props {
 
 const WORDS = {
   executing: 'Cancelling your order…',
-  retrying: 'The connection is bad. Trying again…',
+  retrying: 'No answer yet. Trying again…',
   checking: 'Finding out whether your order was cancelled…',
-  unknown: 'We lost the connection, so we do not know whether your order was cancelled. You can ask for it again.',
+  unknown: 'We have no answer, so we do not know whether your order was cancelled. You can ask for it again.',
   absent: 'This has not reached us so far. You can ask for it again.',
   hasSucceeded: 'Your order is cancelled.',
   recovered: 'Your order is cancelled already.',

@@ -30,16 +30,14 @@ export function CheckoutArea({ cart, summary, cartId, account, initialKey, ...pr
   if (cart && seen.cart !== cart) see({ cart, summary, account, initialKey });
   const shown = cart ?? seen.cart;
   return (
-    <div className={`grid items-start gap-6 ${shown ? 'lg:grid-cols-[minmax(0,1fr)_22rem]' : ''}`}>
-      {shown ? <div className="lg:sticky lg:top-6 lg:order-last">{cart ? summary : seen.summary}</div> : null}
-      <CheckoutForm
-        {...props}
-        initialKey={seen.initialKey ?? ''}
-        cart={shown}
-        cartId={shown?.id ?? cartId}
-        account={seen.cart ? seen.account : undefined}
-        isOurs={cart !== null}
-      />
-    </div>
+    <CheckoutForm
+      {...props}
+      initialKey={seen.initialKey ?? ''}
+      cart={shown}
+      summary={cart ? summary : seen.summary}
+      cartId={shown?.id ?? cartId}
+      account={seen.cart ? seen.account : undefined}
+      isOurs={cart !== null}
+    />
   );
 }

@@ -1,7 +1,7 @@
 'use client';
 
 import { ErrorSummary, IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import type { CartView } from '../../shop/orders/carts.ts';
 import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import type { PaymentChoice } from '../../shop/payments/payment-methods.ts';
@@ -11,10 +11,13 @@ import { Notice } from '../ui/notice.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { TextLink } from '../ui/text-link.tsx';
 import { CheckoutFields } from './checkout-fields.tsx';
-import { CHECKOUT_WORDS, RELOADED_WORDS } from './checkout-words.ts';
+import { beingPaid, CHECKOUT_WORDS, RELOADED_WORDS } from './checkout-words.ts';
 import { FirstAnswer, isMismatch } from './first-answer.tsx';
+import { KeepFresh } from './keep-fresh.tsx';
 import { AlreadyPlaced, OrderLink } from './placed-order.tsx';
 import { RefreshPlain } from './refresh-plain.tsx';
+import { takeLostFocus } from './take-lost-focus.ts';
+import { isUnsettled, useFreshPage } from './use-end.ts';
 import { useOtherSession } from './use-other-session.ts';
 
 // Seldom needed, so no part of what everybody loads.
@@ -41,6 +44,8 @@ interface Props {
   initialKey: string;
   /** Null where this page has never seen it. */
   cart: CartView | null;
+  /** Shows what is in the cart. */
+  summary: ReactNode;
   cartId: string;
   account: string | undefined;
   /** The session that asks has this cart. */
@@ -48,17 +53,25 @@ interface Props {
   paymentChoices: readonly PaymentChoice[];
 }
 
-export function CheckoutForm({ action, buy, initialKey, cart, cartId, account, isOurs, paymentChoices }: Props) {
+export function CheckoutForm(props: Props) {
+  const { action, buy, initialKey, cart, summary, cartId, account, isOurs, paymentChoices } = props;
   const submit = useIdempotentSubmit(action, { intent: `checkout:${cartId}`, initialKey });
   const { result, status } = submit;
   const isInDoubt = useOtherSession(submit, isOurs);
-  const [hasEntered, setEntered] = useState(false);
+  const [entered, setEntered] = useState<FormData | null>(null);
   const mismatch = isMismatch(result) ? result : null;
-  // That order is still being paid: this form, or the one in another tab, is told how it ends.
-  const isBeingPaid = cart?.orderStatus === 'paying';
   const found = status === 'hasSucceeded' && result?.ok ? result.data.id : null;
-  const placed = (isBeingPaid ? null : cart?.orderId) ?? found;
-  if (placed) return <AlreadyPlaced orderId={placed} notice={mismatch?.message} />;
+  const isSent = isUnsettled(submit);
+  useFreshPage(`${found ?? isSent}`);
+  const area = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isSent) takeLostFocus(area.current);
+  }, [isSent]);
+  // That order is still being paid: this form, or the one in another tab, is told how it ends.
+  const order = cart?.order ?? null;
+  const isBeingPaid = order?.status === 'paying';
+  const placed = (isBeingPaid ? null : order?.id) ?? found;
+  if (placed) return <AlreadyPlaced {...{ orderId: placed, order, entered, paymentChoices }} />;
   if (!cart && status === 'idle') {
     return (
       <Suspense>
@@ -71,54 +84,70 @@ export function CheckoutForm({ action, buy, initialKey, cart, cartId, account, i
   const refused = result && !result.ok ? result : null;
   const said = isSaid ? refused : null;
   // A person who comes back to a form that was sent is told what became of it before there is anything to fill in.
-  const isLookingUp = status === 'checking' && !result && !hasEntered;
+  const isLookingUp = status === 'checking' && !result && !entered;
   const isAway = !isOurs && !submit.isPending;
+  const isOver = isSent || (isBeingPaid && /idle|checking|unknown/.test(status));
+  const isOpen = cart && !isLookingUp && !isOver;
+  const words = entered ? CHECKOUT_WORDS : RELOADED_WORDS;
   return (
-    // The server's words stand beside their fields, with and without JavaScript; the browser's bubbles would differ.
-    <form {...submit.formProps} noValidate onInputCapture={() => setEntered(true)}>
-      <IdempotencyKeyField {...submit.fieldProps} />
-      <input type="hidden" name="cart_id" value={cartId} />
-      <Panel className="grid gap-6">
-        {cart ? (
-          <div className={`grid gap-6 ${submit.isPending ? OLD_ERRORS : ''}`} hidden={isLookingUp}>
-            <CheckoutFields paymentChoices={paymentChoices} errors={said?.fieldErrors} values={refused?.values} />
-          </div>
-        ) : null}
-        {isAway ? (
-          <Suspense>
-            <OtherSession cart={cart} cartId={cartId} account={account} isInDoubt={isInDoubt} buy={buy} />
-          </Suspense>
-        ) : (
-          <div className={AREA}>
-            {cart && (status === 'idle' || status === 'executing') ? (
-              <ToPay cart={cart} isBeingPaid={isBeingPaid} />
-            ) : null}
-            <SubmitStatus submit={submit} messages={hasEntered ? CHECKOUT_WORDS : RELOADED_WORDS} />
-            <ErrorSummary submit={submit} className="error-summary" />
-            <WayOn reason={said?.reason ?? said?.code} cartId={cartId} />
-            {mismatch ? <FirstAnswer mismatch={mismatch} freshHref={`/checkout?cart=${cartId}`} /> : null}
-            {cart && !isLookingUp ? (
-              <IdempotentSubmitButton submit={submit} busyWords="Placing your order…" className="w-full sm:min-h-12">
-                Place order
-              </IdempotentSubmitButton>
-            ) : null}
-          </div>
-        )}
-      </Panel>
-    </form>
+    <div className={`grid items-start gap-6 ${cart && !isOver ? 'lg:grid-cols-[minmax(0,1fr)_22rem]' : ''}`}>
+      {cart && !isOver ? <div className="lg:sticky lg:top-6 lg:order-last">{summary}</div> : null}
+      {/* The server's words stand beside their fields, with and without JavaScript; the browser's bubbles would differ. */}
+      <form
+        {...submit.formProps}
+        noValidate
+        onInputCapture={({ currentTarget }) => setEntered(new FormData(currentTarget))}
+      >
+        <IdempotencyKeyField {...submit.fieldProps} />
+        <input type="hidden" name="cart_id" value={cartId} />
+        <Panel className="grid gap-6">
+          {cart ? (
+            <div className={`grid gap-6 ${submit.isPending ? OLD_ERRORS : ''}`} hidden={!isOpen}>
+              <CheckoutFields paymentChoices={paymentChoices} errors={said?.fieldErrors} values={refused?.values} />
+            </div>
+          ) : null}
+          {isAway ? (
+            <Suspense>
+              <OtherSession cart={cart} cartId={cartId} account={account} isInDoubt={isInDoubt} buy={buy} />
+            </Suspense>
+          ) : (
+            <div className={AREA} tabIndex={-1} ref={area}>
+              {isBeingPaid && status === 'idle' ? <BeingPaid /> : null}
+              {cart && isOpen && (status === 'idle' || status === 'executing') ? <ToPay cart={cart} /> : null}
+              <SubmitStatus submit={submit} messages={isBeingPaid ? beingPaid(words) : words} />
+              <ErrorSummary submit={submit} className="error-summary" />
+              <WayOn reason={said?.reason ?? said?.code} cartId={cartId} />
+              {mismatch ? <FirstAnswer mismatch={mismatch} freshHref={`/checkout?cart=${cartId}`} /> : null}
+              {order ? <OrderLink id={order.id} /> : null}
+              {isBeingPaid ? <RefreshPlain href={`/orders/${order.id}`} /> : null}
+              {isOpen ? (
+                <IdempotentSubmitButton
+                  submit={submit}
+                  busyWords={status === 'offline' ? 'Waiting until you are online…' : 'Placing your order…'}
+                  className="w-full sm:min-h-12"
+                >
+                  Place order
+                </IdempotentSubmitButton>
+              ) : null}
+            </div>
+          )}
+        </Panel>
+      </form>
+    </div>
   );
 }
 
-function ToPay({ cart, isBeingPaid }: { cart: CartView; isBeingPaid: boolean }) {
-  if (isBeingPaid && cart.orderId) {
-    return (
-      <Notice tone="info">
-        This cart is being paid for just now. Your card is charged at most once.
-        <OrderLink id={cart.orderId} />
-        <RefreshPlain href={`/orders/${cart.orderId}`} />
-      </Notice>
-    );
-  }
+/** Instead of a form, where nothing was sent from here: another tab has, or this one before it could run scripts. */
+function BeingPaid() {
+  return (
+    <Notice tone="info">
+      This cart is being paid for just now. Please do not pay again. You can close this page.
+      <KeepFresh />
+    </Notice>
+  );
+}
+
+function ToPay({ cart }: { cart: CartView }) {
   return (
     <p className="text-center text-sm text-muted">
       You pay <strong className="font-medium text-ink tabular-nums">{formatCents(cart.amountCents)}</strong>, once.

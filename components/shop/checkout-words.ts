@@ -3,12 +3,14 @@ import type { Messages } from 'oncekit/react';
 /** The checkout's words for an order on its way: the kit's states, as a customer sees them. */
 export const CHECKOUT_WORDS: Partial<Messages> = {
   executing: 'Placing your order…',
-  retrying: 'The connection is bad. Trying again: your order is placed once, and you pay once.',
+  retrying: 'No answer yet. Trying again: your order is placed once.',
   checking: 'Finding out whether your order got through…',
   offline: 'You are offline. Your order goes out, once, when you are back online.',
   unknown:
-    'We lost the connection, so we do not know whether your order got through. You pay once, whatever you do next.',
+    'We have no answer, so we do not know whether your order got through. It is placed once, whatever you do next.',
   absent: 'Your order has not reached us so far, and nothing has been charged. Place it again: you pay once.',
+  unsettled:
+    'Your order may have gone through. Please do not pay again: we are finding out. You can close this page. If it went through, a receipt comes by mail.',
   hasNavigated: 'Taking you to your order…',
   hasSucceeded: 'Your order is placed.',
   recovered: 'Your order is placed.',
@@ -20,3 +22,9 @@ export const RELOADED_WORDS: Partial<Messages> = {
   absent:
     'Your order has not reached us so far, and nothing has been charged. Enter your details again to place it: you pay once.',
 };
+
+/** The same for an order of which the page knows that it has arrived: it is not lost, whoever does not answer. */
+export function beingPaid(words: Partial<Messages>): Partial<Messages> {
+  const { unsettled = '' } = words;
+  return { ...words, checking: unsettled, unknown: unsettled };
+}

@@ -8,6 +8,16 @@ interface Title {
   tone: Tone;
 }
 
+/** How an order is being paid. */
+export interface Payment {
+  /** The provider's answer was lost, and nobody can say yet whether it was charged. */
+  isUnknown: boolean;
+  /** The provider honours keys, or can be asked: whoever sends it again, it is charged once. */
+  isAtMostOnce: boolean;
+}
+
+const UNDER_WAY: Payment = { isUnknown: false, isAtMostOnce: false };
+
 const done = { icon: 'check', tone: 'good' } as const;
 const back = { icon: 'back', tone: 'muted' } as const;
 
@@ -17,7 +27,7 @@ const titles: Record<string, Title> = {
     icon: 'clock',
     tone: 'info',
     title: 'Your payment is being finished',
-    lead: 'Your card is charged at most once. This goes on without you: you can close this page.',
+    lead: 'This goes on without you: you can close this page.',
   },
   paid: {
     ...done,
@@ -61,14 +71,23 @@ const inDoubt: Record<string, Title> = {
   },
 };
 
+const unsettled: Title = {
+  icon: 'clock',
+  tone: 'warn',
+  title: 'We are finding out whether you were charged',
+  lead: 'It may have gone through. Please do not pay again: somebody of ours looks at it. You can close this page. If it went through, a receipt comes by mail.',
+};
+
 /**
  * The first line of an order's page.
  *
  * @param isInDoubt what was charged for it is not known, or more than it was paid with
+ * @param payment of an order that is being paid
  */
-export function titleOf(status: string, isInDoubt: boolean): Title {
-  return (
-    (isInDoubt ? inDoubt[status] : undefined) ??
-    titles[status] ?? { icon: 'receipt', tone: 'muted', title: 'Your order', lead: '' }
-  );
+export function titleOf(status: string, isInDoubt: boolean, payment: Payment = UNDER_WAY): Title {
+  if (status === 'paying' && payment.isUnknown) return unsettled;
+  const known = (isInDoubt ? inDoubt[status] : undefined) ?? titles[status];
+  if (!known) return { icon: 'receipt', tone: 'muted', title: 'Your order', lead: '' };
+  const isPromised = status === 'paying' && !isInDoubt && payment.isAtMostOnce;
+  return isPromised ? { ...known, lead: `Your card is charged at most once. ${known.lead}` } : known;
 }

@@ -8,6 +8,7 @@ import { Empty } from '../ui/empty.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { TextLink } from '../ui/text-link.tsx';
 import { KeepFresh } from './keep-fresh.tsx';
+import { takeLostFocus } from './take-lost-focus.ts';
 
 interface Props {
   /** Null where this page has not seen it in its own session. */
@@ -55,11 +56,6 @@ export function OtherSession({ cart, cartId, account, isInDoubt, buy }: Props) {
       {isGuest ? null : <SignIn cartId={cartId} words="Sign in again" holdsValues={cart !== null} />}
     </div>
   );
-}
-
-/** The button that had it has gone, and the focus with it to the page's beginning. */
-function takeLostFocus(notice: HTMLElement | null): void {
-  if (document.activeElement === document.body) notice?.focus();
 }
 
 function titleOf(cart: CartView | null, account: string | undefined, isInDoubt: boolean): string {

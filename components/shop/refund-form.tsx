@@ -18,12 +18,14 @@ interface Props {
 
 const WORDS = {
   executing: 'Giving your money back…',
-  retrying: 'The connection is bad. Trying again: your money is given back once.',
+  retrying: 'No answer yet. Trying again: your money is given back once.',
   checking: 'Finding out whether your refund got through…',
   offline: 'You are offline. Your refund is asked for when you are back online.',
   unknown:
-    'We lost the connection, so we do not know whether your refund got through. It is given back once, whatever you do next.',
+    'We have no answer, so we do not know whether your refund got through. It is given back once, whatever you do next.',
   absent: 'This has not reached us so far. Ask for it again: it is given back once.',
+  unsettled:
+    'Your refund may have gone through. Please do not ask for it again: we are finding out. You can close this page.',
   hasSucceeded: 'You get back',
   recovered: 'You have already got back',
 };

@@ -13,7 +13,7 @@ export function RefusedAtTop({ message, fieldErrors = {}, isInDoubt }: RefusedFo
             <li key={name}>{name ? <a href={`#${name}`}>{words?.join(' ')}</a> : words?.join(' ')}</li>
           ))}
         </ul>
-        {isInDoubt ? <p>This page looks again by itself. Please do not send it again.</p> : null}
+        {isInDoubt ? <p>This page looks again by itself.</p> : null}
       </Notice>
       {isInDoubt ? <RefreshPlain /> : null}
     </div>

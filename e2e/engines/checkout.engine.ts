@@ -96,7 +96,7 @@ const rows: Row[] = [
       note(window.setOffline ? 'offline' : 'cut off');
       await letGo();
       await expect.poll(async () => (await gained()).orders).toBe(1);
-      await person.untilHears({ words: /You are offline|Placing your order|We lost the connection/ });
+      await person.untilHears({ words: /You are offline|Placing your order|We have no answer/ });
       await network.heal();
       await window.setOffline?.(false);
       // The next attempt gets through by itself. Where all were spent meanwhile, the form leaves it to the person.

@@ -567,7 +567,7 @@ describe('payload_mismatch', () => {
       expect(await submit(null, formOf(key))).toMatchObject({ code: 'outcome_unknown' });
       expect(await submit(null, formOf(key, { sku: 'mug' }))).toMatchObject({
         code: 'payload_mismatch',
-        message: `${OTHER}. We are finding out whether it went through.`,
+        message: `${OTHER}, which may have gone through. Please do not send it again: we are finding out.`,
         executed: 'unknown',
       });
     });

@@ -66,7 +66,7 @@ const WAYS: Record<string, Way> = {
   },
   'unknown, and still running': {
     state: 'unknown',
-    buttons: ['Check again', 'Start over'],
+    buttons: ['Check again'],
     async before(orders, key) {
       const held = orders.hold();
       void sendElsewhere(orders, key);

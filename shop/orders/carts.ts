@@ -25,8 +25,14 @@ export interface CartView {
   quantity: number;
   priceCents: number;
   amountCents: number;
-  orderId: string | null;
-  orderStatus: string | null;
+  order: CartOrder | null;
+}
+
+/** The order that a cart has become, and what was entered for it: by the names of the checkout's fields. */
+export interface CartOrder {
+  id: string;
+  status: string;
+  entered: Record<string, string>;
 }
 
 /** The shopper's cart with this id, or the newest one without an id. */
@@ -35,7 +41,7 @@ export async function findCart(shopper: Session, id: string | undefined): Promis
   const cart = await db().cart.findFirst({
     where: { ...ownerOf(shopper), ...(id ? { id } : {}) },
     orderBy: { createdAt: 'desc' },
-    include: { order: { select: { id: true, status: true } } },
+    include: { order: { select: ORDERED } },
   });
   const product = cart && (await db().product.findUnique({ where: { sku: cart.sku } }));
   if (!product) return null;
@@ -48,9 +54,23 @@ export async function findCart(shopper: Session, id: string | undefined): Promis
     quantity,
     priceCents,
     amountCents: priceCents * quantity,
-    orderId: order?.id ?? null,
-    orderStatus: order?.status ?? null,
+    order: order && viewOf(order),
   };
+}
+
+const ORDERED = {
+  ...{ id: true, status: true, paymentMethod: true },
+  ...{ customerName: true, email: true, line1: true, city: true, postalCode: true, country: true },
+} as const;
+
+function viewOf({
+  id,
+  status,
+  ...sent
+}: Record<keyof typeof ORDERED, string | null> & { id: string; status: string }): CartOrder {
+  const { customerName: name, postalCode: postal_code, paymentMethod: payment_method, ...rest } = sent;
+  const entered = Object.entries({ name, postal_code, payment_method, ...rest });
+  return { id, status, entered: Object.fromEntries(entered.map(([field, value]) => [field, value ?? ''])) };
 }
 
 /** An account has the carts of all its sessions; an anonymous shopper has the session alone. */

@@ -144,6 +144,11 @@ const SOURCES: Record<string, string> = { checkout: 'checkout', 'orders.create':
 /** The examples sell what the lab sells. */
 const sourceOf = (operation: string) => (operation.startsWith('example.') ? 'lab' : SOURCES[operation]);
 
+/** The operation of the orders that come from there. */
+export function operationOf(source: string): string | undefined {
+  return Object.keys(SOURCES).find((operation) => SOURCES[operation] === source);
+}
+
 /** The order that a key placed. The same key under another operation is another intent, and may have another order. */
 export async function findOrderOfKey({ tenant, principal, operation, key }: Scope & { key: string }) {
   const source = sourceOf(operation);

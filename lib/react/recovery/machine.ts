@@ -223,9 +223,14 @@ function isRepeating({ status, attempt }: State<unknown>): boolean {
   return (status === 'offline' && attempt > 0) || status === 'retrying' || status === 'unknown';
 }
 
-/** A person can give the key up: in doubt, where an old answer stands in the way, or where the key leads nowhere. */
+/**
+ * A person can give the key up: in doubt, where an old answer stands in the way, or where the key leads nowhere. Not while the server has
+ * it and knows no end: it would not give it up.
+ */
 export function canStartOver(state: State<unknown>): boolean {
-  const { status, result, nextKey, recovered, canSendAgain } = state;
+  const { status, result, nextKey, recovered, canSendAgain, cause } = state;
   const isStuck = status === 'hasErrored' && result?.ok === false && result.retry === 'never' && !nextKey;
-  return canCheck(state) || isStuck || (status === 'hasSucceeded' && recovered && !canSendAgain);
+  return (
+    (canCheck(state) && cause !== 'unsettled') || isStuck || (status === 'hasSucceeded' && recovered && !canSendAgain)
+  );
 }

@@ -2,6 +2,7 @@ import { notFound } from 'next/navigation';
 import { issueKey } from 'oncekit/next';
 import { CancelForm } from '../../../../components/shop/cancel-form.tsx';
 import { KeepFresh } from '../../../../components/shop/keep-fresh.tsx';
+import { LookAgain } from '../../../../components/shop/look-again.tsx';
 import { OrderHeading } from '../../../../components/shop/order-heading.tsx';
 import { OrderView } from '../../../../components/shop/order-view.tsx';
 import { RefreshPlain } from '../../../../components/shop/refresh-plain.tsx';
@@ -12,6 +13,7 @@ import { isAdmin } from '../../../../shop/admin/session.ts';
 import { cancelOrder } from '../../../../shop/orders/cancel.ts';
 import { findAnyOrder, findOrder, isChargeInDoubt } from '../../../../shop/orders/orders.ts';
 import { paymentAnswer } from '../../../../shop/orders/payment-answer.ts';
+import { paymentProgress } from '../../../../shop/orders/payment-progress.ts';
 import { refund } from '../../../../shop/payments/refund.ts';
 import { currentPrincipal } from '../../../../shop/session/visitor.ts';
 import { cancel, giveMoneyBack } from './actions.ts';
@@ -25,10 +27,11 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
   if (!order) notFound();
   const isOpen = order.status === 'paying' || order.refunds.some(({ status }) => status === 'pending');
   const isInDoubt = await isChargeInDoubt(order);
+  const payment = await paymentProgress(order);
   const isCancellable = own?.status === 'pending' || own?.status === 'cancelled';
   return (
     <>
-      <OrderHeading status={order.status} isOwn={own !== null} isInDoubt={isInDoubt} />
+      <OrderHeading status={order.status} isOwn={own !== null} isInDoubt={isInDoubt} payment={payment} />
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <OrderView order={order} payment={await paymentAnswer(order)} />
         <div className="grid gap-6">
@@ -49,6 +52,7 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
             />
           ) : null}
           <p className="flex flex-wrap gap-x-6 gap-y-3">
+            {payment.isUnknown ? <LookAgain /> : null}
             {own ? (
               <TextLink href="/mailbox" prefetch={false}>
                 Receipts in your mailbox
@@ -64,7 +68,7 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
       {isOpen ? (
         <>
           <KeepFresh />
-          <RefreshPlain />
+          {payment.isUnknown ? null : <RefreshPlain />}
         </>
       ) : null}
     </>
