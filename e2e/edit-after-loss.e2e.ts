@@ -111,6 +111,12 @@ test.describe('the first was ordered, and its answer lost', () => {
     await page.getByLabel('City').fill('Paris');
 
     await expect(shop.status).toContainText('This order is already placed');
+    // What counts, what does not, and where to go: in place of the form, its cart and the focus.
+    await expect(shop.status).toContainText('What you changed after that was not sent');
+    await expect(shop.status.getByRole('listitem')).toHaveText([`City: ${ADA.City} is in the order, not Paris.`]);
+    await expect(shop.status).toContainText('you can get your money back there');
+    await expect(shop.status).toBeFocused();
+    await expect(page.getByRole('heading', { name: 'Your cart' })).toHaveCount(0);
     expectCounted(await shop.gained()).toEqual(ONE);
     const order = await latestOrder(db);
     expect(order).toMatchObject({ status: 'paid', city: ADA.City });

@@ -41,6 +41,15 @@ async function loseCharge(shop: Shop, gateway: GatewayProcess): Promise<void> {
   await shop.placeOrder.click();
 }
 
+/** The form says that it may have gone through, and has what helps: none of it can pay once more. */
+async function expectWordsOfDoubt(page: Page, shop: Shop): Promise<void> {
+  await expect(shop.status).toContainText('Your order may have gone through. Please do not pay again');
+  await expect(page.getByRole('button', { name: 'Check again' })).toBeVisible();
+  await expect(shop.placeOrder).toHaveCount(0);
+  await expect(page.getByRole('heading', { name: 'Your cart' })).toHaveCount(0);
+  await expect(page.getByText(/lost the connection|have no answer/)).toHaveCount(0);
+}
+
 /** An order is paid, and the refund that is asked for is lost on its way. Returns the order's id. */
 async function loseRefund(page: Page, { shop, gateway, db }: { shop: Shop; gateway: GatewayProcess; db: Client }) {
   await shop.checkout();
@@ -67,9 +76,27 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
   db,
 }) => {
   await loseCharge(shop, gateway);
-  // The form says so, and does not offer to pay again.
-  await expect(shop.status).toHaveAttribute('data-state', 'checking');
+  await expectWordsOfDoubt(page, shop);
   const { id } = await latestOrder(db);
+  await expect(page.getByRole('link', { name: 'View the order' })).toHaveAttribute('href', `/orders/${id}`);
+  // What had the focus is gone: the message has it.
+  await expect(page.locator(':focus')).toContainText('Please do not pay again');
+  await expectGoodPage(page, 'a checkout in doubt');
+  await page.reload();
+  await expectWordsOfDoubt(page, shop);
+  await page.getByRole('button', { name: 'Check again' }).click();
+  await expectWordsOfDoubt(page, shop);
+  const other = await page.context().newPage();
+  await other.goto(`/orders/${id}`);
+  await expect(other.getByRole('heading', { level: 1 })).toHaveText('We are finding out whether you were charged');
+  await expect(other.getByRole('main')).toContainText('Please do not pay again');
+  await expect(other.getByRole('main')).not.toContainText(/at most once/);
+  await expectGoodPage(other, 'an order in doubt');
+  const cartAddress = page.url();
+  await other.goto(cartAddress);
+  await expect(other.getByText('This cart is being paid for just now. Please do not pay again.')).toBeVisible();
+  await expect(other.getByRole('button', { name: 'Place order' })).toHaveCount(0);
+  await other.close();
   const [charge] = await gateway.charges(id);
 
   const adminPage = await page.context().newPage();
@@ -268,12 +295,18 @@ test.describe('without JavaScript', () => {
     db,
   }) => {
     await loseCharge(shop, gateway);
-    await expect(page.getByRole('alert').first()).toContainText('We are finding out whether it went through.');
+    await expect(page.getByRole('alert').first()).toContainText(
+      'It may have gone through. Please do not send it again',
+    );
     await expect(page.getByRole('alert').first()).toBeInViewport();
+    await expect(shop.placeOrder).toHaveCount(0);
+    await expect(page.getByRole('link', { name: 'View the order' })).toBeVisible();
     await expect(page).toHaveTitle(/^Checkout/);
     const { id } = await latestOrder(db);
     await page.waitForURL(`**/orders/${id}`);
-    await expect(page.getByRole('heading', { name: 'Your payment is being finished' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'We are finding out whether you were charged' })).toBeVisible();
+    await page.getByRole('link', { name: 'Check again' }).click();
+    await expect(page.getByRole('heading', { name: 'We are finding out whether you were charged' })).toBeVisible();
     expectCounted(await gateway.charges(id)).toHaveLength(1);
   });
 });
