@@ -34,7 +34,13 @@ test('an order is found by its key, with the answer redacted and the order linke
 
   await signIn(page);
   await expect(page).toHaveURL(/\/admin\/keys$/);
-  await page.getByLabel('Key, principal or thing begins with').fill(row.key.slice(0, 24));
+  // By what a person has in hand at night: the order, the customer's address, the key.
+  const search = page.getByRole('searchbox', { name: 'Search' });
+  await search.fill(order.slice(-20));
+  await search.press('Enter');
+  await expect(page.getByRole('link', { name: row.key })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Found', exact: true })).toBeVisible();
+  await search.fill(row.key.slice(0, 24));
   await page.getByLabel('State').selectOption('succeeded');
   await page.getByRole('button', { name: 'Filter' }).click();
   // What is looked for stands in the address, to be kept and passed on.
@@ -43,6 +49,8 @@ test('an order is found by its key, with the answer redacted and the order linke
 
   const main = page.getByRole('main');
   await expect(main).toContainText(`Once for${row.thing}`);
+  for (const of of [`thing=${row.thing}`, `principal=${row.principal}`])
+    await expect(main.locator(`a[href*="${of}"]`)).toBeVisible();
   await expect(main).toContainText(row.principal);
   await expect(main).toContainText(
     Buffer.from(row.fingerprint ?? [])
@@ -78,6 +86,7 @@ test('a filter that matches nothing says so, and the order of the list stands in
   await signIn(page);
   await page.goto('/admin/keys?state=abandoned&q=no-such-key');
   await expect(page.getByText('No keys here')).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Nothing found' })).toBeVisible();
   await db.$executeRaw`INSERT INTO idempotency_keys
       (tenant, principal, operation, key, state, result, claimed_at, settled_at, expires_at)
     SELECT 'demo', 'many', 'lab.order', 'many-' || n, 'succeeded', '{}', now() - n * interval '1 min', now(), now() + n * interval '1 h'

@@ -6,7 +6,7 @@ import { Provider } from '../engine/phases/phases.fixture.ts';
 import type { ForeignCall } from '../index.ts';
 import { ANN, anything, effect, effects, freshKey, kit } from '../integration/kit.fixture.ts';
 import { prismaStore } from '../store/prisma/store.ts';
-import { createAdmin, type KeyDetail, type SeenCall, type SeenKey } from './index.ts';
+import { createAdmin, type KeyDetail, type KeyFilter, type SeenCall, type SeenKey } from './index.ts';
 
 let database: TestDatabase;
 let provider: Provider;
@@ -96,6 +96,19 @@ test('keys of one second are listed by what they are, and each on one page, in e
   expect(await pagesOf('expires', 'same-')).toEqual(listed);
 });
 
+test('a thing that stays done for ever is found when its key is deleted', async () => {
+  const admin = createAdmin({ prisma: database.client });
+  await database.client.$executeRaw`
+    INSERT INTO idempotency_things (tenant, operation, thing, is_forever) VALUES ('acme', 'invoice', 'forever-1', true)`;
+  const found = async (filter: Partial<KeyFilter>) =>
+    (await admin.listKeys({ ...filter, limit: 5, offset: 0 })).heldForever;
+  const thing = { tenant: 'acme', operation: 'invoice', thing: 'forever-1' };
+  expect(await found({ search: 'forever-' })).toEqual([thing]);
+  expect(await found({ thing: 'forever-1', operation: 'invoice', tenant: 'acme' })).toEqual([thing]);
+  for (const other of [{}, { thing: 'forever-' }, { search: 'forever-', tenant: 'globex' }])
+    expect(await found(other)).toBeUndefined();
+});
+
 test('an admin sees each step, and nothing of what was sent or stored', async () => {
   const { detail, key } = await unknownKey(shop());
   expect(detail.recoveryPoint).toBe('order_created');
@@ -106,6 +119,12 @@ test('an admin sees each step, and nothing of what was sent or stored', async ()
   ]);
   expect(detail.phases[2]).toMatchObject({ derivedKey: expect.stringMatching(/\S{32,}/), finishedAt: null });
   expect(detail.phases[2]?.firstSentAt).toBeInstanceOf(Date);
+  // The derived key is what one looks for at the provider, and comes back with.
+  const search = detail.phases[2]?.derivedKey?.slice(5, 30);
+  for (const more of [{}, { state: 'unknown' } as const]) {
+    const { rows } = await createAdmin({ prisma: database.client }).listKeys({ search, ...more, limit: 5, offset: 0 });
+    expect(rows.map((row) => row.key)).toEqual([key]);
+  }
   const shown = JSON.stringify(detail);
   for (const secret of ['secret-capture', 'secret-atomic', 'secret-order', 'secret-input', 'arguments', 'input']) {
     expect(shown, `${secret} of ${key}`).not.toContain(secret);

@@ -79,6 +79,10 @@ const FILTERS: Partial<KeyFilter>[] = [
   { search: 'cart-42' },
   { search: 'user-4', state: 'failed' },
   { search: 'user-4', stuck: true },
+  { principal: 'user-42' },
+  { thing: 'cart-42' },
+  { claimedSince: new Date(Date.now() - 86_400_000), state: 'failed' },
+  { search: 'order-1', also: [{ tenant: 'acme', principal: 'user-42', operation: 'checkout', key: 'none' }] },
 ];
 const PAGES = [0, 5000, 99_975];
 

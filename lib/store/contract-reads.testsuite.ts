@@ -83,8 +83,28 @@ export function readsContract<Tx>(harness: Suite<Tx>): void {
       expect(await found({ search: 'a-' })).toEqual(['a']);
       expect(await found({ search: 'user-2' })).toEqual(['c%']);
       expect(await found({ search: 'user' })).toEqual(['d', 'c%', 'a', 'b']);
-      expect(await found({ search: 'ser' })).toEqual([]);
+      expect(await found({ search: 'ser' })).toEqual(['d', 'c%', 'a', 'b']);
+      expect(await found({ search: 'se' })).toEqual([]);
       expect(await found({ search: '' })).toHaveLength(4);
+    });
+
+    test('rows are listed by principal and by when they were claimed, and with those that the app names besides', async () => {
+      const { store, names } = await rows('list.range');
+      const all = { operation: 'list.range', limit: 10, offset: 0 };
+      const found = async (more: object) => names(await store.list({ ...all, ...more }));
+      expect([await found({ principal: 'user-1' }), await found({ principal: 'user' })]).toEqual([['a'], []]);
+      const { rows: listed } = await store.list(all);
+      const [d, c, a] = listed.map(({ claimedAt }) => claimedAt);
+      for (const sort of ['newest', 'expires']) {
+        expect((await found({ sort, claimedSince: a })).sort()).toEqual(['a', 'c%', 'd']);
+        expect((await found({ sort, claimedSince: a, claimedBefore: d })).sort()).toEqual(['a', 'c%']);
+        expect((await found({ sort, search: 'user-', claimedBefore: c })).sort()).toEqual(['a', 'b']);
+      }
+      const also = listed.slice(1, 3);
+      expect(await found({ search: 'd-list', also })).toEqual(['d', 'c%', 'a']);
+      expect(await found({ search: 'a-list', also })).toEqual(['c%', 'a']);
+      expect(await found({ search: 'x', also, state: 'succeeded' })).toEqual(['c%']);
+      expect(await found({ search: 'x', also, stuck: true })).toEqual([]);
     });
 
     test('what is searched for is text and not a pattern', async () => {
@@ -134,6 +154,10 @@ export function readsContract<Tx>(harness: Suite<Tx>): void {
       expect(await found('cart-')).toEqual(['cart-2 cart-2', 'thing-of-1 cart-1']);
       expect(await found('cart')).toEqual(['cart-2 cart-2', 'none null', 'thing-of-1 cart-1']);
       expect(await found('cart-3')).toEqual([]);
+      expect([await found('', { thing: 'cart-1' }), await found('', { thing: 'cart' })]).toEqual([
+        ['thing-of-1 cart-1'],
+        [],
+      ]);
       expect(await found('cart-', { state: 'in_progress' })).toEqual([]);
       expect(await found('')).toHaveLength(4);
     });

@@ -97,10 +97,22 @@ export type ActResult = 'recorded' | 'changed' | 'refused';
 /** Which keys a list shows, in which order, and from where on. */
 export interface KeyFilter {
   tenant?: string | undefined;
-  state?: KeyState | undefined;
+  principal?: string | undefined;
   operation?: string | undefined;
-  /** Finds keys, principals and things that begin with it. */
+  /** Only the key that holds this thing. */
+  thing?: string | undefined;
+  state?: KeyState | undefined;
+  /** Only keys that were claimed then, or later. */
+  claimedSince?: Date | undefined;
+  /** Only keys that were claimed before that. */
+  claimedBefore?: Date | undefined;
+  /**
+   * Finds keys, things and principals that begin with it. From three characters on also those that have it within, and keys by
+   * the derived keys of their calls, and by the provider's references and words.
+   */
   search?: string | undefined;
+  /** Keys that `search` finds as well, of which a hundred count: those of the app's own rows, found by an order or an address. */
+  also?: readonly KeyId[] | undefined;
   /** Only keys that `overview` counts as stuck. */
   stuck?: boolean | undefined;
   /** When an unfinished key counts as stuck, in milliseconds since its claim. Default 60,000. */
@@ -121,6 +133,11 @@ export type ListedKey = Omit<KeyRow, 'result' | 'fingerprint'> & {
 export interface KeyPage {
   rows: ListedKey[];
   hasMore: boolean;
+  /**
+   * On the first page for a thing or a text: things that are it, or begin with it, whose keys were deleted, and which stay done
+   * (`holdFor: 'forever'`). At most 25; left out where there are none.
+   */
+  heldForever?: { tenant: string; operation: string; thing: string }[];
 }
 
 /** The totals of keys. */

@@ -295,3 +295,29 @@ test('an account of another tenant is erased without the shoppers that the one o
   const { rows } = await ofAcme.audit({ type: 'erased', limit: 10, offset: 0 });
   expect(rows.map(({ principal }) => principal)).toEqual(['dora']);
 });
+
+test('a key is found by what the shop knows of it: its order, its customer and the payment', async () => {
+  const key = randomUUID();
+  const [order, refund, api] = [randomUUID(), randomUUID(), randomUUID()];
+  const who = { tenant: 'demo', principal: 'ada' };
+  const of = { ...who, sku: 'mug', quantity: 1, amountCents: 900, status: 'paid', paymentMethod: 'card' };
+  const bought = { ...of, id: order, source: 'checkout', idempotencyKey: key, email: 'Ada.L@example.org' };
+  await database.client.order.create({ data: { ...bought, paymentIntent: 'pi_3Ada' } });
+  await database.client.order.create({ data: { ...of, id: api, source: 'api', status: 'pending' } }); // of no key
+  const back = { ...who, orderId: order, amountCents: 900, status: 'succeeded', settledAt: new Date() };
+  await database.client.refund.create({
+    data: { ...back, id: refund, source: 'form', idempotencyKey: 'r-1', providerRefund: 're_9' },
+  });
+  const { findKeys } = await import('./linked.ts');
+  const found = async (text: string) => (await findKeys(text)).map((id) => `${id.operation} ${id.key}`).sort();
+  const both = [`checkout ${key}`, 'refund r-1'];
+  for (const text of [order.slice(2, 20), 'ada.l@', 'pi_3ada']) expect(await found(text), text).toEqual(both);
+  expect([await found('re_9'), await found(refund)]).toEqual([['refund r-1'], ['refund r-1']]);
+  for (const text of [api, 'pi', '%']) expect(await found(text), text).toEqual([]);
+  const { admin } = await import('./admin.ts');
+  const { filterOf, readKeysQuery } = await import('./query.ts');
+  await left('checkout');
+  await database.client.idempotencyKey.updateMany({ data: { key } });
+  const { rows } = await admin({ tenant: null }).listKeys(filterOf(readKeysQuery({ q: order }), await findKeys(order)));
+  expect(rows.map((row) => row.key)).toEqual([key]);
+});

@@ -1,7 +1,8 @@
 import type { Scope } from 'oncekit';
 import { db } from '../db.ts';
+import { operations } from '../operations.ts';
 import { dollars } from '../orders/money.ts';
-import { findOrderOfKey } from '../orders/orders.ts';
+import { findOrderOfKey, sourceOf } from '../orders/orders.ts';
 
 /** A row of the app's own that a key has made, as the page of the key shows it. */
 export interface LinkedRow {
@@ -21,6 +22,38 @@ export const callWords: Readonly<Record<string, string>> = { charge_created: 'ch
 
 /** Where the refunds of an operation come from. */
 const SOURCES: Record<string, string> = { refund: 'form', 'refunds.create': 'api', 'refund.unexpected': 'unexpected' };
+
+/** What of the shop's own `findKeys` finds keys by, as the list of keys says it. */
+export const foundBesides = 'the id of an order or a refund, an e-mail address, or what Stripe calls its payment';
+
+/**
+ * The keys that have made the shop's rows in which a text stands, the newest first and a hundred at most: orders, their refunds
+ * and what their customers are called. Reads all of them. For the admin alone.
+ */
+export async function findKeys(text: string): Promise<(Scope & { key: string })[]> {
+  if (text.length < 3) return [];
+  const rows = await db().$queryRaw<(Made & { kind: 'order' | 'refund' })[]>`
+    SELECT * FROM (
+      SELECT 'order' AS kind, tenant, principal, source, idempotency_key AS key, created_at FROM orders
+       WHERE strpos(lower(concat_ws(' ', id, email, payment_intent)), lower(${text})) > 0
+      UNION ALL
+      SELECT 'refund', r.tenant, r.principal, r.source, r.idempotency_key, r.created_at
+        FROM refunds r JOIN orders o ON o.id = r.order_id
+       WHERE strpos(lower(concat_ws(' ', r.id, r.provider_refund, o.id, o.email, o.payment_intent)), lower(${text})) > 0
+    ) AS made WHERE key IS NOT NULL ORDER BY created_at DESC LIMIT 100`;
+  const names = operations.map(({ name }) => name);
+  const of = { order: sourceOf, refund: (operation: string) => SOURCES[operation] };
+  return rows.flatMap(({ kind, tenant, principal, source, key }) =>
+    names.filter((name) => of[kind](name) === source).map((operation) => ({ tenant, principal, operation, key })),
+  );
+}
+
+interface Made {
+  tenant: string;
+  principal: string;
+  source: string;
+  key: string;
+}
 
 /** The shop's rows that a key has made. For the admin alone. */
 export async function linkedRows(id: Scope & { key: string }): Promise<LinkedRow[]> {

@@ -16,6 +16,14 @@ const text = z
   .optional()
   .catch(undefined);
 
+/** A time of UTC, to the minute, as a browser's field writes it. */
+const minute = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d$/)
+  .refine((given) => !Number.isNaN(Date.parse(`${given}Z`)))
+  .optional()
+  .catch(undefined);
+
 const page = z.coerce.number().int().min(1).max(10_000).catch(1);
 
 /** A principal, as an address or a form names it. */
@@ -38,6 +46,11 @@ const query = z.object({
   stuck: z.literal('1').optional().catch(undefined),
   operation: text,
   q: text,
+  tenant: text,
+  principal: text,
+  thing: text,
+  from: minute,
+  to: minute,
   sort: z.enum(['oldest', 'expires']).optional().catch(undefined),
   page,
 });
@@ -55,9 +68,18 @@ export function readAuditQuery(params: Record<string, string | string[] | undefi
   return auditQuery.parse(params);
 }
 
-export function filterOf({ state, stuck, operation, q, sort, page }: KeysQuery): KeyFilter {
-  const which = { state, stuck: stuck === '1', operation: operation || undefined, search: q || undefined };
-  return { ...which, sort: sort ?? 'newest', ...pageOf(page) };
+/** @param also the keys that the app's own rows lead to, by what is searched for */
+export function filterOf(query: KeysQuery, also: NonNullable<KeyFilter['also']>): KeyFilter {
+  const { state, stuck, operation, q, tenant, principal, thing, from, to, sort, page } = query;
+  const which = { state, stuck: stuck === '1', operation, search: q, tenant, principal, thing, also };
+  return { ...which, claimedSince: at(from), claimedBefore: at(to), sort: sort ?? 'newest', ...pageOf(page) };
+}
+
+const at = (given: string | undefined) => (given ? new Date(`${given}Z`) : undefined);
+
+/** A time as the filters of the address have it. */
+export function toMinute(time: Date): string {
+  return time.toISOString().slice(0, 16);
 }
 
 /** The keys that somebody must act upon, the oldest first: as many as one looks at before acting. */
@@ -77,8 +99,8 @@ export function pageOf(page: number): { limit: number; offset: number } {
 }
 
 /** Tells whether the list shows less than all keys. */
-export function isNarrowed({ state, stuck, operation, q, page }: KeysQuery): boolean {
-  return Boolean(state || stuck || operation || q || page > 1);
+export function isNarrowed({ sort: _, page, ...filters }: KeysQuery): boolean {
+  return Object.values(filters).some(Boolean) || page > 1;
 }
 
 /** Since when the chart of outcomes counts. */

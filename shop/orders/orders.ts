@@ -141,8 +141,10 @@ export async function callOff(
 /** Where the orders of an operation come from. */
 const SOURCES: Record<string, string> = { checkout: 'checkout', 'orders.create': 'api', 'lab.order': 'lab' };
 
-/** The examples sell what the lab sells. */
-const sourceOf = (operation: string) => (operation.startsWith('example.') ? 'lab' : SOURCES[operation]);
+/** Where the orders of an operation come from; undefined where it places none. The examples sell what the lab sells. */
+export function sourceOf(operation: string): string | undefined {
+  return operation.startsWith('example.') ? 'lab' : SOURCES[operation];
+}
 
 /** The operation of the orders that come from there. */
 export function operationOf(source: string): string | undefined {

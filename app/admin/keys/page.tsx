@@ -1,3 +1,4 @@
+import { HeldForever } from '../../../components/admin/keys/held-forever.tsx';
 import { KeyFilters } from '../../../components/admin/keys/key-filters.tsx';
 import { KeyTable } from '../../../components/admin/keys/key-table.tsx';
 import { OutcomeChart } from '../../../components/admin/keys/outcome-chart.tsx';
@@ -13,7 +14,16 @@ import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import { admin, keptFor, operationNames } from '../../../shop/admin/admin.ts';
 import { renderedAt } from '../../../shop/admin/clock.ts';
-import { chartBegin, filterOf, isNarrowed, readKeysQuery, SETTLED, STUCK } from '../../../shop/admin/query.ts';
+import { findKeys } from '../../../shop/admin/linked.ts';
+import {
+  chartBegin,
+  filterOf,
+  isNarrowed,
+  type KeysQuery,
+  readKeysQuery,
+  SETTLED,
+  STUCK,
+} from '../../../shop/admin/query.ts';
 import { Header, OwnNotices, PROBE } from '../header.tsx';
 import { type Params, requireAdmin } from '../require-admin.ts';
 
@@ -28,7 +38,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
   const { overview, listKeys, outcomes, promises } = admin(account);
   const [all, page, buckets, promised] = await Promise.all([
     overview(),
-    listKeys(filterOf(query)),
+    listKeys(filterOf(query, query.q ? await findKeys(query.q) : [])),
     outcomes(since),
     promises(),
   ]);
@@ -67,8 +77,11 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
           ) : null}
         </div>
       ) : null}
-      <h2 className="mb-3 text-lg font-semibold">{isNarrowed(query) ? 'Found' : 'All keys'}</h2>
+      <h2 className="mb-3 text-lg font-semibold">
+        {headingOf(query, page.rows.length + (page.heldForever?.length ?? 0))}
+      </h2>
       <KeyFilters query={query} operations={operationNames} />
+      <HeldForever things={page.heldForever} />
       <KeyTable rows={page.rows} now={now} isNarrowed={isNarrowed(query)} />
       <Pager
         page={query.page}
@@ -98,4 +111,10 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
       </p>
     </>
   );
+}
+
+/** What the list below it is: it never says that what is not there was found. */
+function headingOf(query: KeysQuery, count: number): string {
+  if (!isNarrowed(query)) return 'All keys';
+  return count > 0 ? 'Found' : 'Nothing found';
 }

@@ -2,6 +2,8 @@ import type { KeyDetail, KeyEvent } from 'oncekit/admin';
 import { Badge } from '../../ui/badge.tsx';
 import { Detail, Details } from '../../ui/details.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { TextLink } from '../../ui/text-link.tsx';
+import { withQuery } from '../shared/addresses.ts';
 import { Moment } from '../shared/moment.tsx';
 import { LeaseCountdown } from './lease-countdown.tsx';
 import { StateBadge } from './state-badge.tsx';
@@ -12,6 +14,7 @@ interface Props {
 }
 
 export function KeyFacts({ detail, now }: Props) {
+  const { tenant, principal, thing } = detail;
   const time = (at: Date | null) => <Moment at={at} now={now} />;
   const mismatches = detail.events.filter(({ type }) => type === 'payload_mismatch');
   const isWaiting = detail.needsAttention && detail.nextAttemptAt === null && detail.settledAt === null;
@@ -27,12 +30,16 @@ export function KeyFacts({ detail, now }: Props) {
         </Detail>
         <Detail name="Tenant">{detail.tenant}</Detail>
         <Detail name="Principal">
-          <span className="break-all">{detail.principal}</span>
+          <TextLink href={withQuery('/admin/keys', { tenant, principal })} prefetch={false} className="break-all">
+            {principal}
+          </TextLink>
         </Detail>
         <Detail name="Operation">{detail.operation}</Detail>
-        {detail.thing === null ? null : (
+        {thing === null ? null : (
           <Detail name="Once for">
-            <span className="break-all">{detail.thing}</span>
+            <TextLink href={withQuery('/admin/keys', { tenant, thing })} prefetch={false} className="break-all">
+              {thing}
+            </TextLink>
           </Detail>
         )}
         <Detail name="Attempts">{detail.attempts}</Detail>

@@ -17,6 +17,7 @@ const ABOUT_MANY_KEYS: Record<string, string> = {
   'keys/list.ts ABOUT': 'the admin view: what is open, and the size',
   'keys/list.ts COUNT': 'the admin view: how many have settled',
   'keys/list.ts ESTIMATE': 'the admin view: about how many have settled',
+  'keys/list.ts HELD_FOREVER': 'the admin view: things whose keys are deleted',
   'keys/operate.ts ERASE': 'a person’s wish: all keys of one person, of which it names the tenant',
   'keys/operate.ts RECORD_ERASED': 'the same: a record for each of their names',
   'keys/operate.ts REAP_AUDIT': 'the reaper: whatever is past its retention',

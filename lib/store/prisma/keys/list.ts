@@ -1,4 +1,5 @@
 import type { KeyState } from '../../../core/key-state.ts';
+import type { KeyId } from '../../../core/scope.ts';
 import type { Leases } from '../../leases.ts';
 import type { KeyFilter, ListedKey, Oversight, Overview } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
@@ -77,8 +78,19 @@ const COLUMNS = `${KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/
 const list: Asked<Oversight, 'list'> = async (db, filter) => {
   const { text, values } = listStatement(filter);
   const rows = await db.$queryRawUnsafe<ListedRow[]>(text, ...values);
-  return { rows: rows.slice(0, filter.limit).map(toListedKey), hasMore: rows.length > filter.limit };
+  const page = { rows: rows.slice(0, filter.limit).map(toListedKey), hasMore: rows.length > filter.limit };
+  const { tenant, operation, thing, search, offset } = filter;
+  const [begin, end] = thing ? [thing, thing] : [search, `${search}\u{10FFFF}`];
+  if (!begin || offset > 0) return page;
+  const heldForever = await db.$queryRawUnsafe<[]>(HELD_FOREVER, begin, end, tenant ?? null, operation ?? null);
+  return heldForever.length > 0 ? { ...page, heldForever } : page;
 };
+
+const HELD_FOREVER = `
+SELECT tenant, operation, thing FROM idempotency_things
+ WHERE thing >= $1 AND thing <= $2 AND key IS NULL
+   AND ($3::text IS NULL OR tenant = $3) AND ($4::text IS NULL OR operation = $4)
+ ORDER BY thing, operation, tenant LIMIT 25`;
 
 /**
  * No index knows the settled states: one that did would have to be written by every completion. So a filter goes along
@@ -86,41 +98,89 @@ const list: Asked<Oversight, 'list'> = async (db, filter) => {
  * table where it expects to find little, and a person from waiting for the whole of a large one.
  *
  * Open keys are few, and found by an index of their own. A key that begins with the wanted text is found by the primary
- * key, and a thing by that of things; in one condition with the principal, they would not be.
+ * key, and a thing by that of things; in one condition with the rest, they would not be. Of calls, no index knows more than
+ * their keys: a million of them are looked through.
  */
 export function listStatement(filter: KeyFilter): { text: string; values: unknown[] } {
-  const { tenant, state, operation, search, stuck, stuckAfterMs = 60_000, sort = 'newest', limit, offset } = filter;
+  const { state, search, also = [], stuck, stuckAfterMs = 60_000, sort = 'newest', limit, offset } = filter;
+  const { claimedSince, claimedBefore } = filter;
   const values: unknown[] = [];
   const given = (value: unknown) => `$${values.push(value)}`;
   const order = ORDERS[sort];
-  const walked = `(SELECT * FROM idempotency_keys ORDER BY ${order} LIMIT ${FAR}) AS walked`;
 
-  const where: string[] = [];
-  if (tenant) where.push(`tenant = ${given(tenant)}`);
-  if (state) where.push(`state = ${given(state)}`);
-  if (operation) where.push(`operation = ${given(operation)}`);
+  const when: string[] = [];
+  const at = (time: Date) => `to_timestamp(${given(time.getTime() / 1000)}::float8)`;
+  if (claimedSince) when.push(`claimed_at >= ${at(claimedSince)}`);
+  if (claimedBefore) when.push(`claimed_at < ${at(claimedBefore)}`);
+  const where = [...when];
+  for (const name of ['tenant', 'principal', 'operation', 'thing', 'state'] as const)
+    if (filter[name]) where.push(`${name} = ${given(filter[name])}`);
   if (stuck) where.push(isStuck(given(stuckAfterMs)));
   // One row more than asked for tells whether there is a next page, without counting all of them.
   const page = `LIMIT ${given(limit)}::int + 1 OFFSET ${given(offset)}::int`;
-  const from = (table: string, ...more: string[]) => {
-    const conditions = [...where, ...more];
-    return `FROM ${table}${conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : ''}`;
-  };
+  const and = (conditions: readonly string[]) => (conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '');
+  const from = (table: string, ...more: string[]) => `FROM ${table}${and([...where, ...more])}`;
+  const isByClaim = sort !== 'expires';
+  const walked = `(SELECT * FROM idempotency_keys${and(isByClaim ? when : [])} ORDER BY ${order} LIMIT ${FAR}) AS walked`;
 
   const pageOf = (rows: string) => ({ text: `SELECT ${COLUMNS} ${rows} ORDER BY ${order} ${page}`, values });
 
   const isOpen = stuck || state === 'in_progress' || state === 'unknown';
-  if (!search) return pageOf(from(isOpen ? OPEN_KEYS : walked));
+  const holders = (condition: string) => `(SELECT idempotency_keys.* FROM ${HOLDERS} WHERE ${condition}) AS holders`;
+  const { thing } = filter;
+  const all = thing ? holders(`held.thing = ${given(thing)}`) : walked;
+  if (!search) return pageOf(from(isOpen ? OPEN_KEYS : all));
   const [text, end] = [given(search), given(`${search}\u{10FFFF}`)];
-  const byKey = `key >= ${text} AND key < ${end}`;
-  const byThing = (thing: string) => `${thing} >= ${text} AND ${thing} < ${end}`;
-  const byPrincipal = `starts_with(principal, ${text})`;
-  if (isOpen) return pageOf(from(OPEN_KEYS, `(${byKey} OR ${byThing('thing')} OR ${byPrincipal})`));
+  const begins = (column: string) => `${column} >= ${text} AND ${column} < ${end}`;
+  const isWithin = (column: string) => `strpos(${column}, ${text}) > 0`;
+  const isSaid =
+    search.length < SHORTEST
+      ? `starts_with(principal, ${text})`
+      : `(${['key', 'principal', 'thing'].map(isWithin).join(' OR ')})`;
+  const named = namedBy(also, given, search.length < SHORTEST ? undefined : isWithin);
+  const isNamed = named && `(${ID}) IN (${named})`;
+  if (isOpen) {
+    const any = [`(${begins('key')})`, `(${begins('thing')})`, isSaid, isNamed].filter(Boolean).join(' OR ');
+    return pageOf(from(OPEN_KEYS, `(${any})`));
+  }
   const enough = `ORDER BY ${order} LIMIT ${given(limit + offset + 1)}::int`;
-  const found = `(SELECT * ${from('idempotency_keys', byKey)} ${enough})
-    UNION ALL (SELECT idempotency_keys.* ${from(HOLDERS, byThing('held.thing'), `NOT (${byKey})`)} ${enough})
-    UNION ALL (SELECT * ${from(walked, byPrincipal, `NOT (${byKey})`, `(${byThing('thing')}) IS NOT TRUE`)} ${enough})`;
-  return pageOf(`FROM (${found}) AS found`);
+  const [byKey, byThing] = [`NOT (${begins('key')})`, `(${begins('thing')}) IS NOT TRUE`];
+  const found = [
+    from('idempotency_keys', begins('key')),
+    from(holders(begins('held.thing')), byKey),
+    from(walked, isSaid, byKey, byThing),
+  ];
+  const known = `(SELECT idempotency_keys.* FROM (${named}) AS named JOIN idempotency_keys USING (${ID})) AS known`;
+  if (named) found.push(from(known, byKey, byThing, `(${isSaid}) IS NOT TRUE`));
+  return pageOf(`FROM (${found.map((rows) => `(SELECT * ${rows} ${enough})`).join(' UNION ALL ')}) AS found`);
+}
+
+const ID = 'tenant, principal, operation, key';
+
+/** From how many characters on a text is looked for inside of others, too. */
+const SHORTEST = 3;
+/** How many keys others may name: they are looked up one by one. */
+const MOST_NAMED = 100;
+
+/** The keys that are given, and those whose calls, or what was heard of them, hold the text. */
+function namedBy(
+  also: readonly KeyId[],
+  given: (value: unknown) => string,
+  isWithin: ((column: string) => string) | undefined,
+): string | undefined {
+  const parts: string[] = [];
+  if (also.length > 0) {
+    const columns = (['tenant', 'principal', 'operation', 'key'] as const).map((name) => also.map((id) => id[name]));
+    parts.push(`SELECT ${ID} FROM unnest(${columns.map((column) => `${given(column)}::text[]`)}) AS given(${ID})`);
+  }
+  if (isWithin) {
+    parts.push(`SELECT ${ID} FROM (SELECT * FROM idempotency_phases LIMIT ${FAR}) AS calls
+                 WHERE ${isWithin('derived_key')} OR ${isWithin('reference')}`);
+    parts.push(`SELECT ${ID} FROM (SELECT * FROM idempotency_events ORDER BY id DESC LIMIT ${FAR}) AS happened
+                 WHERE ${isWithin(`concat_ws(' ', detail ->> 'said', detail ->> 'reference')`)}`);
+  }
+  if (parts.length === 0) return undefined;
+  return `SELECT * FROM (${parts.join(' UNION ')}) AS ids LIMIT ${MOST_NAMED}`;
 }
 
 type ListedRow = RawRow & Pick<ListedKey, 'thing'>;
