@@ -223,10 +223,12 @@ function ofOneTenant(tenant: string, all: Admin): Admin {
 /** Takes out of a key's row what was sent and answered. */
 function shown({ result, fingerprint, ...row }: KeyRow) {
   const isAnswered = row.state === 'succeeded' || row.state === 'failed';
+  const answer = isAnswered ? redactAnswer(result) : null;
   return {
     ...row,
+    reason: answer?.kind === 'refusal' ? answer.reason : null,
     fingerprintPrefix: fingerprint ? Buffer.from(fingerprint.hash).toString('hex', 0, 6) : null,
-    answer: isAnswered ? redactAnswer(result) : null,
+    answer,
     isForgotten: isAnswered && result === null,
     traceId: linksTo(row.traceParent)[0]?.context.traceId ?? null,
   };

@@ -127,6 +127,8 @@ export interface KeyFilter {
 export type ListedKey = Omit<KeyRow, 'result' | 'fingerprint'> & {
   /** The thing that its operation is done once for, which no other key may do; null where it holds none. */
   thing: string | null;
+  /** The code of what it was refused for, where it has failed; null elsewhere, and where that was erased. */
+  reason: string | null;
 };
 
 /** A page of rows, and whether there are more behind it. */
@@ -156,8 +158,8 @@ export interface Overview {
   stuck: number;
   oldestInProgressAt: Date | null;
   /**
-   * Calls of the last 30 days that were answered from a stored result, or turned away, instead of executing again. From
-   * the tallies. Null of one tenant: they are counted of all together.
+   * Calls of the last 30 days that were answered from a stored result instead of executing again (`replayed`). From the tallies.
+   * Null of one tenant: they are counted of all together.
    */
   duplicatesPrevented: number | null;
   /** Of the key table with its indexes, as PostgreSQL counts them. Null of one tenant. */

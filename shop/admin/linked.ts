@@ -26,13 +26,15 @@ const SOURCES: Record<string, string> = { refund: 'form', 'refunds.create': 'api
 /** What of the shop's own `findKeys` finds keys by, as the list of keys says it. */
 export const foundBesides = 'the id of an order or a refund, an e-mail address, or what Stripe calls its payment';
 
+type Found = Record<'tenant' | 'principal' | 'source' | 'key', string> & { kind: 'order' | 'refund' };
+
 /**
  * The keys that have made the shop's rows in which a text stands, the newest first and a hundred at most: orders, their refunds
  * and what their customers are called. Reads all of them. For the admin alone.
  */
 export async function findKeys(text: string): Promise<(Scope & { key: string })[]> {
   if (text.length < 3) return [];
-  const rows = await db().$queryRaw<(Made & { kind: 'order' | 'refund' })[]>`
+  const rows = await db().$queryRaw<Found[]>`
     SELECT * FROM (
       SELECT 'order' AS kind, tenant, principal, source, idempotency_key AS key, created_at FROM orders
        WHERE strpos(lower(concat_ws(' ', id, email, payment_intent)), lower(${text})) > 0
@@ -46,13 +48,6 @@ export async function findKeys(text: string): Promise<(Scope & { key: string })[
   return rows.flatMap(({ kind, tenant, principal, source, key }) =>
     names.filter((name) => of[kind](name) === source).map((operation) => ({ tenant, principal, operation, key })),
   );
-}
-
-interface Made {
-  tenant: string;
-  principal: string;
-  source: string;
-  key: string;
 }
 
 /** The shop's rows that a key has made. For the admin alone. */

@@ -61,11 +61,21 @@ export function readKeysQuery(params: Record<string, string | string[] | undefin
   return query.parse(params);
 }
 
-const auditQuery = z.object({ tenant: text, principal: text, operation: text, key: text, page });
+const auditQuery = z.object({
+  tenant: text,
+  principal: text,
+  operation: text,
+  key: text,
+  actor: text,
+  type: text,
+  page,
+});
 
-/** The filters in the audit's address: whose, and which. */
-export function readAuditQuery(params: Record<string, string | string[] | undefined>): z.output<typeof auditQuery> {
-  return auditQuery.parse(params);
+export type AuditQuery = z.output<typeof auditQuery>;
+
+/** The filters in the audit's address: whose, which, and by whom. What a form leaves empty filters nothing. */
+export function readAuditQuery(params: Record<string, string | string[] | undefined>): AuditQuery {
+  return auditQuery.parse(Object.fromEntries(Object.entries(params).filter(([, value]) => value !== '')));
 }
 
 /** @param also the keys that the app's own rows lead to, by what is searched for */

@@ -16,7 +16,7 @@ import {
   openAdminSession,
   openDevice,
 } from './seal.ts';
-import { recordSignIn, recordSignOut } from './sign-ins.ts';
+import { NO_ADDRESS, recordSignIn, recordSignOut } from './sign-ins.ts';
 
 const HOME = '/admin/keys';
 
@@ -63,6 +63,6 @@ export function adminPath(next: unknown): string {
  * anybody can write all of it: then all count as one, and a flood keeps new browsers out for as long as it lasts.
  */
 function addressOf(asked: Headers): string {
-  if (!process.env.TRUST_PROXY) return 'anybody';
+  if (!process.env.TRUST_PROXY) return NO_ADDRESS;
   return asked.get('x-forwarded-for')?.split(',').at(-1)?.trim() || 'unknown';
 }

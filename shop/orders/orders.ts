@@ -146,11 +146,6 @@ export function sourceOf(operation: string): string | undefined {
   return operation.startsWith('example.') ? 'lab' : SOURCES[operation];
 }
 
-/** The operation of the orders that come from there. */
-export function operationOf(source: string): string | undefined {
-  return Object.keys(SOURCES).find((operation) => SOURCES[operation] === source);
-}
-
 /** The order that a key placed. The same key under another operation is another intent, and may have another order. */
 export async function findOrderOfKey({ tenant, principal, operation, key }: Scope & { key: string }) {
   const source = sourceOf(operation);

@@ -1,6 +1,6 @@
 import { db } from '../db.ts';
+import { operationOf } from '../payments/events/conclusion.ts';
 import { payments } from '../payments/payments.ts';
-import { operationOf } from './orders.ts';
 
 type Paying = Record<'tenant' | 'principal' | 'source' | 'status', string> & { idempotencyKey: string | null };
 
@@ -8,7 +8,7 @@ type Paying = Record<'tenant' | 'principal' | 'source' | 'status', string> & { i
 export async function paymentProgress(order: Paying): Promise<{ isUnknown: boolean; isAtMostOnce: boolean }> {
   const { keyTtlMs, canLookUp } = payments().settings;
   const { tenant, principal, source, status, idempotencyKey: key } = order;
-  const operation = operationOf(source);
+  const operation = operationOf('order', source);
   const where = { tenant, principal, operation, key: key ?? '', state: 'unknown' };
   const isUnknown = status === 'paying' && operation && (await db().idempotencyKey.count({ where })) > 0;
   return { isUnknown: !!isUnknown, isAtMostOnce: keyTtlMs > 0 || canLookUp };

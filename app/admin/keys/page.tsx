@@ -68,8 +68,8 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
       <SettledNotices pages={settled} />
       {waiting ? (
         <div className="mb-8">
-          <h2 className="mb-3 text-lg font-semibold">Waiting for somebody</h2>
-          <KeyTable label="Waiting for somebody" rows={waiting.rows} now={now} isNarrowed />
+          <h2 className="mb-3 text-lg font-semibold">Stuck</h2>
+          <KeyTable label="Stuck" rows={waiting.rows} now={now} isNarrowed />
           {waiting.hasMore ? (
             <p className="mt-3">
               <TextLink href={listHref(query, { stuck: '1' })}>All that are stuck</TextLink>
@@ -91,7 +91,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
       />
       {all.storage ? (
         <div className="mt-8 grid items-start gap-6 lg:grid-cols-[2fr_1fr]">
-          <OutcomeChart buckets={buckets} since={since} now={now} operation={query.operation} />
+          <OutcomeChart buckets={buckets} since={since} now={now} query={query} />
           <div className="grid gap-6">
             <StorageCard storage={all.storage} isEstimated={all.isEstimated} {...keptFor} />
             <PromisesCard {...promised} />

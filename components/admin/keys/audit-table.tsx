@@ -4,11 +4,12 @@ import { Cell, Row, Table } from '../../ui/table.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
 import { keyHref } from '../shared/addresses.ts';
 import { EndOf } from '../shared/end-of.tsx';
-import { RelativeTime } from '../shared/relative-time.tsx';
+import { ListedMoment } from '../shared/moment.tsx';
 
 const columns = ['When', 'Who', 'What', 'Principal', 'Key', 'Particulars'];
 
-const words: Record<string, string> = {
+/** What people do, by the types of its records. */
+export const auditWords: Record<string, string> = {
   verdict: 'Said what happened at the provider',
   retry: 'Had it taken up again',
   released: 'Took it from its executor',
@@ -16,6 +17,7 @@ const words: Record<string, string> = {
   forgotten: 'Erased what was stored of it',
   acknowledged: 'Said that they have seen to it',
   erased: 'Erased what was stored of a person',
+  reconciled: 'Entered what the outside knows of it',
   signed_in: 'Signed in',
   sign_in_failed: 'Failed to sign in',
   signed_out: 'Signed out',
@@ -26,7 +28,7 @@ export function AuditTable({ rows, now }: { rows: readonly AuditRecord[]; now: n
   if (rows.length === 0) {
     return (
       <Panel>
-        <p className="text-muted">Nobody has done anything here.</p>
+        <p className="text-muted">Nobody has done that here.</p>
       </Panel>
     );
   }
@@ -36,12 +38,12 @@ export function AuditTable({ rows, now }: { rows: readonly AuditRecord[]; now: n
         // biome-ignore lint/suspicious/noArrayIndexKey: two things may be done in one millisecond
         <Row key={n}>
           <Cell>
-            <RelativeTime at={at} now={now} />
+            <ListedMoment at={at} now={now} />
           </Cell>
           <Cell label="Who" className="max-w-40" title={actor}>
             <span className="block min-w-0 truncate">{actor}</span>
           </Cell>
-          <Cell label="What">{words[type] ?? type}</Cell>
+          <Cell label="What">{auditWords[type] ?? type}</Cell>
           <Cell label="Principal" className="max-w-40" title={`${of.tenant} / ${of.principal}`}>
             <span className="block min-w-0 truncate">{of.principal || '–'}</span>
           </Cell>

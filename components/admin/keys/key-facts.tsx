@@ -4,7 +4,7 @@ import { Detail, Details } from '../../ui/details.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
 import { withQuery } from '../shared/addresses.ts';
-import { Moment } from '../shared/moment.tsx';
+import { isToSecond, Moment, utc } from '../shared/moment.tsx';
 import { LeaseCountdown } from './lease-countdown.tsx';
 import { StateBadge } from './state-badge.tsx';
 
@@ -14,7 +14,9 @@ interface Props {
 }
 
 export function KeyFacts({ detail, now }: Props) {
-  const { tenant, principal, thing } = detail;
+  const { tenant, principal, thing, mintedAt, claimedAt } = detail;
+  // A claim that is known to the second is not to stand before the minting that it follows.
+  const precision = isToSecond(claimedAt) ? 'second' : 'ms';
   const time = (at: Date | null) => <Moment at={at} now={now} />;
   const mismatches = detail.events.filter(({ type }) => type === 'payload_mismatch');
   const isWaiting = detail.needsAttention && detail.nextAttemptAt === null && detail.settledAt === null;
@@ -49,10 +51,7 @@ export function KeyFacts({ detail, now }: Props) {
           {detail.leaseUntil ? (
             <>
               <LeaseCountdown key={now} until={detail.leaseUntil.getTime()} now={now} />
-              <span className="text-muted tabular-nums">
-                {' '}
-                (until {detail.leaseUntil.toISOString().replace('T', ' ')})
-              </span>
+              <span className="text-muted tabular-nums"> (until {utc(detail.leaseUntil)})</span>
             </>
           ) : (
             '–'
@@ -72,8 +71,12 @@ export function KeyFacts({ detail, now }: Props) {
           </Detail>
         ) : null}
         <Detail name="Schema version">{detail.schemaVersion}</Detail>
-        <Detail name="Minted">{detail.mintedAt ? time(detail.mintedAt) : 'not by this app'}</Detail>
-        <Detail name="Claimed">{time(detail.claimedAt)}</Detail>
+        <Detail name="Minted">
+          {mintedAt ? <Moment at={mintedAt} now={now} precision={precision} /> : 'not by this app'}
+        </Detail>
+        <Detail name="Claimed">
+          <Moment at={claimedAt} now={now} precision={precision} />
+        </Detail>
         <Detail name="Settled">{time(detail.settledAt)}</Detail>
         <Detail name="Expires">{time(detail.expiresAt)}</Detail>
       </Details>
@@ -93,7 +96,7 @@ function Differences({ mismatches }: { mismatches: readonly KeyEvent[] }) {
             'its fingerprint was not recorded'
           )}
           <time dateTime={at.toISOString()} className="text-sm text-muted tabular-nums">
-            {at.toISOString().replace('T', ' ')}
+            {utc(at)}
           </time>
         </li>
       ))}

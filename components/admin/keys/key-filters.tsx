@@ -94,10 +94,11 @@ export function KeyFilters({ query, operations }: Props) {
   );
 }
 
-/** Names the one principal or thing of which keys are listed, and leads to those of all. */
+/** Says of whom keys are listed, or which, by what has no field in the form; and leads to those of all. */
 function Whose({ query }: { query: KeysQuery }) {
-  const { tenant, principal, thing } = query;
+  const { tenant, principal, thing, stuck } = query;
   const names = [
+    stuck ? 'that are stuck' : null,
     principal ? `of the principal ${principal}` : null,
     thing ? `that hold the thing ${thing}` : null,
     tenant ? `of the tenant ${tenant}` : null,
@@ -106,7 +107,7 @@ function Whose({ query }: { query: KeysQuery }) {
   return (
     <p className="mb-4 break-words">
       Only keys {names.join(', ')}.{' '}
-      <TextLink href={listHref(query, { tenant: undefined, principal: undefined, thing: undefined })}>
+      <TextLink href={listHref(query, { tenant: undefined, principal: undefined, thing: undefined, stuck: undefined })}>
         Those of all
       </TextLink>
     </p>

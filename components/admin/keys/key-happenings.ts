@@ -8,6 +8,8 @@ export interface Happening {
   words: string;
   by?: string;
   event?: KeyEvent;
+  /** The key settled. */
+  isEnd?: boolean;
 }
 
 const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
@@ -44,7 +46,13 @@ export function happeningsOf(detail: KeyDetail): Happening[] {
     }),
     ...(settledAt && !isTombstone ? [settled(state, settledAt, detail)] : []),
   ];
-  return all.sort((one, other) => one.at.getTime() - other.at.getTime());
+  return all.sort((one, other) => placeOf(one, phases) - placeOf(other, phases));
+}
+
+/** A key settles behind its steps, also where the clock that was read first says otherwise. */
+function placeOf({ at, isEnd }: Happening, phases: readonly PhaseView[]): number {
+  const steps = isEnd ? phases.map(({ finishedAt }) => finishedAt?.getTime() ?? 0) : [];
+  return Math.max(at.getTime(), ...steps);
 }
 
 function stepsOf({ name, kind, state, sends, notExecuted, firstSentAt, finishedAt }: PhaseView): Happening[] {
@@ -69,5 +77,5 @@ const finished: Record<PhaseView['kind'], string> = {
 
 function settled(state: KeyDetail['state'], at: Date, { attempts }: KeyDetail): Happening {
   const words = `Settled: ${state.replace('_', ' ')}, ${attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`}`;
-  return { at, tone: state === 'succeeded' ? 'good' : 'bad', words };
+  return { at, tone: state === 'succeeded' ? 'good' : 'bad', words, isEnd: true };
 }

@@ -1,5 +1,7 @@
 import type { KeyDetail, KeyEvent } from 'oncekit/admin';
 import { TitledPanel } from '../../ui/titled-panel.tsx';
+import { duration, isToSecond, utc } from '../shared/moment.tsx';
+import { RelativeTime } from '../shared/relative-time.tsx';
 import { type Happening, happeningsOf } from './key-happenings.ts';
 
 const dots: Record<Happening['tone'], string> = {
@@ -14,10 +16,10 @@ const dots: Record<Happening['tone'], string> = {
  * The history of a key, from its claim to its end: attempts, steps and people. Times to the millisecond, for logs; of a
  * row that was written once, with its answer, the claim is known to the second, and how long after it the rest was is not.
  */
-export function KeyTimeline({ detail }: { detail: KeyDetail }) {
+export function KeyTimeline({ detail, now }: { detail: KeyDetail; now: number }) {
   const happenings = happeningsOf(detail);
   const start = detail.claimedAt.getTime();
-  const isExact = start % 1000 > 0;
+  const isExact = !isToSecond(detail.claimedAt);
   return (
     <TitledPanel title="Timeline">
       <ol className="mt-4">
@@ -27,12 +29,12 @@ export function KeyTimeline({ detail }: { detail: KeyDetail }) {
             <span aria-hidden="true" className={`absolute top-1.5 -left-1.25 size-2.5 rounded-full ${dots[tone]}`} />
             <div className="flex flex-wrap items-baseline gap-x-3">
               <time dateTime={at.toISOString()} className="text-sm text-muted tabular-nums">
-                {at
-                  .toISOString()
-                  .slice(0, isExact || at.getTime() !== start ? 23 : 19)
-                  .replace('T', ' ')}
+                {utc(at, isExact || at.getTime() !== start ? 'ms' : 'second')}
               </time>
               <span className="text-sm text-muted tabular-nums">{isExact ? offset(at.getTime() - start) : ''}</span>
+              <span className="text-sm text-muted">
+                <RelativeTime at={at} now={now} />
+              </span>
             </div>
             <p className="break-words">
               {words}
@@ -54,9 +56,5 @@ function particulars({ detail }: KeyEvent): string {
 }
 
 function offset(ms: number): string {
-  if (ms <= 0) return '';
-  if (ms < 1000) return `+${ms} ms`;
-  if (ms < 120_000) return `+${(ms / 1000).toFixed(1)} s`;
-  const minutes = Math.round(ms / 60_000);
-  return minutes < 120 ? `+${minutes} min` : `+${Math.round(minutes / 60)} h`;
+  return ms <= 0 ? '' : `+${duration(ms)}`;
 }

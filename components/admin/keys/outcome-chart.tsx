@@ -1,21 +1,26 @@
+import type { KeyState } from 'oncekit';
 import type { OutcomeBucket } from 'oncekit/admin';
+import { type KeysQuery, toMinute } from '../../../shop/admin/query.ts';
 import { Cell, Row, Table } from '../../ui/table.tsx';
+import { TextLink } from '../../ui/text-link.tsx';
 import { TitledPanel } from '../../ui/titled-panel.tsx';
-import { type Column, columnsOf, series } from './outcome-series.ts';
+import { withQuery } from '../shared/addresses.ts';
+import { type Column, columnsOf, STEP_MS, series } from './outcome-series.ts';
 
 interface Props {
   buckets: readonly OutcomeBucket[];
   since: Date;
   now: number;
-  /** The operation, where only one is shown. */
-  operation: string | undefined;
+  /** What is filtered: the chart is of its operation, where it names one, and its bars add to it. */
+  query: KeysQuery;
 }
 
 const HEIGHT = 120;
 const STEP = 20;
 
 /** How calls have ended, in columns of ten minutes. The same numbers stand in a table. */
-export function OutcomeChart({ buckets, since, now, operation }: Props) {
+export function OutcomeChart({ buckets, since, now, query }: Props) {
+  const { operation } = query;
   const shown = operation ? buckets.filter((bucket) => bucket.operation === operation) : buckets;
   const columns = columnsOf(shown, since, now);
   const hours = Math.round((now - since.getTime()) / 3_600_000);
@@ -28,10 +33,11 @@ export function OutcomeChart({ buckets, since, now, operation }: Props) {
       ) : (
         <>
           <Legend columns={columns} />
-          <Bars columns={columns} most={most} />
+          <Bars columns={columns} most={most} query={query} />
+          <p className="mt-1 text-sm text-muted">A bar leads to the keys of its ten minutes.</p>
           <details className="mt-3">
             <summary className="cursor-pointer py-2 text-sm font-medium text-accent">As a table</summary>
-            <Numbers columns={columns} />
+            <Numbers columns={columns} query={query} />
           </details>
         </>
       )}
@@ -55,7 +61,7 @@ function Legend({ columns }: { columns: readonly Column[] }) {
   );
 }
 
-function Bars({ columns, most }: { columns: readonly Column[]; most: number }) {
+function Bars({ columns, most, query }: Shown & { most: number }) {
   const width = columns.length * STEP;
   const [first, last] = [columns[0], columns.at(-1)];
   return (
@@ -67,7 +73,7 @@ function Bars({ columns, most }: { columns: readonly Column[]; most: number }) {
         className="block h-32 w-full border-b border-strong-line"
       >
         {columns.map((column, n) => (
-          <Bar key={column.at.getTime()} column={column} x={n * STEP} scale={HEIGHT / most} />
+          <Bar key={column.at.getTime()} column={column} query={query} x={n * STEP} scale={HEIGHT / most} />
         ))}
       </svg>
       <p className="mt-1 flex justify-between text-xs text-muted tabular-nums">
@@ -79,39 +85,64 @@ function Bars({ columns, most }: { columns: readonly Column[]; most: number }) {
   );
 }
 
-function Bar({ column, x, scale }: { column: Column; x: number; scale: number }) {
+function Bar({ column, query, x, scale }: { column: Column; query: KeysQuery; x: number; scale: number }) {
   return (
     <g>
-      <title>{`${clock(column.at)}: ${column.total}`}</title>
-      {series.map(({ name, fill }, n) => {
+      {series.map(({ name, label, fill, state }, n) => {
         const height = column.counts[name] * scale;
         const below = series.slice(0, n).reduce((sum, one) => sum + column.counts[one.name], 0) * scale;
         return height > 0 ? (
-          <rect key={name} x={x + 2} y={HEIGHT - below - height} width={STEP - 4} height={height} className={fill} />
+          // The table leads a keyboard and a screen reader to the same places.
+          <a key={name} href={keysOf(column, state, query)} tabIndex={-1}>
+            <title>{`${clock(column.at)} UTC: ${column.counts[name]} ${label}`}</title>
+            <rect x={x + 2} y={HEIGHT - below - height} width={STEP - 4} height={height} className={fill} />
+          </a>
         ) : null;
       })}
     </g>
   );
 }
 
-function Numbers({ columns }: { columns: readonly Column[] }) {
+function Numbers({ columns, query }: Shown) {
   const names = series.map(({ label }) => label);
   return (
     <Table label="Calls" columns={['Ten minutes from', ...names]} numbers={names}>
       {columns
         .filter(({ total }) => total > 0)
-        .map(({ at, counts }) => (
-          <Row key={at.getTime()}>
-            <Cell className="tabular-nums">{clock(at)} UTC</Cell>
-            {series.map(({ name }) => (
+        .map((column) => (
+          <Row key={column.at.getTime()}>
+            <Cell className="tabular-nums">
+              <TextLink href={keysOf(column, undefined, query)} prefetch={false}>
+                {clock(column.at)} UTC
+              </TextLink>
+            </Cell>
+            {series.map(({ name, label, state }) => (
               <Cell key={name} className="text-right tabular-nums">
-                {counts[name].toLocaleString('en-US')}
+                {state && column.counts[name] > 0 ? (
+                  <TextLink href={keysOf(column, state, query)} prefetch={false}>
+                    {column.counts[name].toLocaleString('en-US')}
+                    <span className="sr-only"> {label}</span>
+                  </TextLink>
+                ) : (
+                  column.counts[name].toLocaleString('en-US')
+                )}
               </Cell>
             ))}
           </Row>
         ))}
     </Table>
   );
+}
+
+interface Shown {
+  columns: readonly Column[];
+  query: KeysQuery;
+}
+
+/** The list of keys that were claimed in the ten minutes of a column. */
+function keysOf({ at }: Column, state: KeyState | undefined, { operation }: KeysQuery): string {
+  const to = new Date(at.getTime() + STEP_MS);
+  return withQuery('/admin/keys', { state, operation, from: toMinute(at), to: toMinute(to) });
 }
 
 function clock(at: Date): string {

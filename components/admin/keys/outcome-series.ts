@@ -1,26 +1,32 @@
+import type { KeyState } from 'oncekit';
 import type { OutcomeBucket } from 'oncekit/admin';
 
-const STEP_MS = 600_000;
+export const STEP_MS = 600_000;
 
-/** The parts of a column, from the ground up. */
+/**
+ * The parts of a column, from the ground up: in the words of the states, where a call is one of a key that ended so.
+ * `state`: the state in which keys of it are listed.
+ */
 export const series = [
-  { name: 'executed', label: 'Executed', fill: 'fill-good', dot: 'bg-good' },
-  { name: 'refused', label: 'Refused', fill: 'fill-strong-line', dot: 'bg-strong-line' },
-  { name: 'prevented', label: 'Duplicates prevented', fill: 'fill-info', dot: 'bg-info' },
-  { name: 'unknown', label: 'Not known or failed', fill: 'fill-bad', dot: 'bg-bad' },
-] as const;
+  { name: 'succeeded', label: 'succeeded', fill: 'fill-good', dot: 'bg-good', state: 'succeeded' },
+  { name: 'failed', label: 'failed', fill: 'fill-bad', dot: 'bg-bad', state: 'failed' },
+  { name: 'unknown', label: 'unknown', fill: 'fill-warn', dot: 'bg-warn', state: 'unknown' },
+  { name: 'replayed', label: 'replayed', fill: 'fill-info', dot: 'bg-info', state: undefined },
+  { name: 'refused', label: 'refused', fill: 'fill-strong-line', dot: 'bg-strong-line', state: undefined },
+  { name: 'error', label: 'broken off', fill: 'fill-ink', dot: 'bg-ink', state: undefined },
+] as const satisfies { name: string; label: string; fill: string; dot: string; state: KeyState | undefined }[];
 
 export type SeriesName = (typeof series)[number]['name'];
 
 const seriesOf: Record<OutcomeBucket['outcome'], SeriesName> = {
-  created: 'executed',
-  failed: 'refused',
-  expired: 'refused',
-  replayed: 'prevented',
-  in_flight: 'prevented',
-  mismatch: 'prevented',
+  created: 'succeeded',
+  failed: 'failed',
   unknown: 'unknown',
-  error: 'unknown',
+  replayed: 'replayed',
+  in_flight: 'refused',
+  mismatch: 'refused',
+  expired: 'refused',
+  error: 'error',
 };
 
 export interface Column {
@@ -34,7 +40,7 @@ export function columnsOf(buckets: readonly OutcomeBucket[], since: Date, now: n
   const first = Math.floor(since.getTime() / STEP_MS);
   const length = Math.floor(now / STEP_MS) - first + 1;
   const columns = Array.from({ length }, (_, n): Column => {
-    const counts = { executed: 0, refused: 0, prevented: 0, unknown: 0 };
+    const counts = { succeeded: 0, failed: 0, unknown: 0, replayed: 0, refused: 0, error: 0 };
     return { at: new Date((first + n) * STEP_MS), counts, total: 0 };
   });
   for (const { at, outcome, count } of buckets) {

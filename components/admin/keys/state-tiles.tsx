@@ -45,7 +45,12 @@ export function StateTiles({ overview, query, now }: Props) {
     })),
   ];
   if (duplicatesPrevented !== null)
-    tiles.push({ name: 'duplicates', label: 'duplicates prevented', count: duplicatesPrevented, note: 'in 30 days' });
+    tiles.push({
+      name: 'duplicates',
+      label: 'replayed',
+      count: duplicatesPrevented,
+      note: 'duplicates prevented in 30 days',
+    });
   const columns = duplicatesPrevented === null ? 'sm:grid-cols-3' : 'sm:grid-cols-4 sm:*:last:col-span-2';
   return <Tiles label="Counts" tiles={tiles} className={`grid-cols-2 ${columns}`} />;
 }

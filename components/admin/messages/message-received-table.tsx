@@ -2,6 +2,7 @@ import type { ReceivedSummary } from 'oncekit/admin';
 import { Badge } from '../../ui/badge.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
+import { ListedMoment } from '../shared/moment.tsx';
 import { RelativeTime } from '../shared/relative-time.tsx';
 import { receivedHref } from './message-addresses.ts';
 import { MessageStateBadge } from './message-state.tsx';
@@ -28,7 +29,7 @@ export function ReceivedTable({ rows, now }: { rows: readonly ReceivedSummary[];
             {row.attempts}
           </Cell>
           <Cell label="Received">
-            <RelativeTime at={row.receivedAt} now={now} />
+            <ListedMoment at={row.receivedAt} now={now} />
           </Cell>
           <Cell label="Next try">
             <NextRun row={row} now={now} />

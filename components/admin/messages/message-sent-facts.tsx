@@ -2,8 +2,7 @@ import type { SentDetail, Stop } from 'oncekit/admin';
 import { Detail, Details } from '../../ui/details.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
-import { Moment } from '../shared/moment.tsx';
-import { RelativeTime } from '../shared/relative-time.tsx';
+import { ListedMoment, Moment } from '../shared/moment.tsx';
 import { NextTry } from './message-next-try.tsx';
 import { MessageStateBadge } from './message-state.tsx';
 
@@ -64,7 +63,7 @@ export function SentDeliveries({ detail, stops, now }: Props) {
               <Cell>
                 <NextTry row={row} stops={stops} now={now} />
               </Cell>
-              <Cell>{row.settledAt ? <RelativeTime at={row.settledAt} now={now} /> : '–'}</Cell>
+              <Cell>{row.settledAt ? <ListedMoment at={row.settledAt} now={now} /> : '–'}</Cell>
               <Cell className="max-w-64 truncate" title={row.lastError ?? undefined}>
                 {row.lastError ?? '–'}
               </Cell>

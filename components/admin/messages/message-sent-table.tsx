@@ -1,7 +1,7 @@
 import type { DeliveryRow, Stop } from 'oncekit/admin';
 import { Cell, Row, Table } from '../../ui/table.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
-import { RelativeTime } from '../shared/relative-time.tsx';
+import { ListedMoment } from '../shared/moment.tsx';
 import { sentHref } from './message-addresses.ts';
 import { NextTry } from './message-next-try.tsx';
 import { MessageStateBadge } from './message-state.tsx';
@@ -37,7 +37,7 @@ export function SentTable({ rows, stops, now }: Props) {
             {row.attempts}
           </Cell>
           <Cell label="Announced">
-            <RelativeTime at={row.createdAt} now={now} />
+            <ListedMoment at={row.createdAt} now={now} />
           </Cell>
           <Cell label="Next try">
             <NextTry row={row} stops={stops} now={now} />

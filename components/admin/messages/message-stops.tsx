@@ -1,7 +1,7 @@
 import type { Stop } from 'oncekit/admin';
 import { Panel } from '../../ui/panel.tsx';
 import type { FormAction } from '../keys/key-form.tsx';
-import { RelativeTime } from '../shared/relative-time.tsx';
+import { Moment } from '../shared/moment.tsx';
 import { MessageForm } from './message-form.tsx';
 
 interface Props {
@@ -21,7 +21,7 @@ export function MessageStops({ stops, waiting, now, resume }: Props) {
         <h2 className="text-lg font-semibold break-words">{destination} is stopped</h2>
         <p className="mt-2 break-words">{reason}</p>
         <p>
-          It said so <RelativeTime at={at} now={now} />.{' '}
+          It said so at <Moment at={at} now={now} precision="second" />.{' '}
           {events === 1 ? '1 event waits.' : `${events.toLocaleString('en-US')} events wait.`}
         </p>
         <p className="mt-1 mb-4 max-w-prose text-sm text-muted">

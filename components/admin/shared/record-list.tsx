@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { TitledPanel } from '../../ui/titled-panel.tsx';
+import { utc } from './moment.tsx';
 
 interface Props {
   title: string;
@@ -21,7 +22,7 @@ export function RecordList({ title, none, records }: Props) {
             // biome-ignore lint/suspicious/noArrayIndexKey: the list is only ever appended to
             <li key={n} className="flex flex-wrap gap-x-4">
               <time dateTime={at.toISOString()} className="text-muted tabular-nums">
-                {at.toISOString().replace('T', ' ')}
+                {utc(at)}
               </time>
               <span className="min-w-0 break-words">{words}</span>
             </li>

@@ -1,3 +1,4 @@
+import { AuditFilters } from '../../../../components/admin/keys/audit-filters.tsx';
 import { AuditTable } from '../../../../components/admin/keys/audit-table.tsx';
 import { withQuery } from '../../../../components/admin/shared/addresses.ts';
 import { Pager } from '../../../../components/admin/shared/pager.tsx';
@@ -15,18 +16,22 @@ export const metadata = { title: 'Audit' };
 export default async function AuditPage({ searchParams }: { searchParams: Promise<Params> }) {
   const params = await searchParams;
   const account = await requireAdmin('/admin/keys/audit', params);
-  const { page, ...about } = readAuditQuery(params);
+  const query = readAuditQuery(params);
+  const { page, ...about } = query;
   const { rows, hasMore } = await admin(account).audit({ ...about, ...pageOf(page) });
-  const named = [about.key ? `the key ${about.key}` : null, about.principal].filter(Boolean).join(' of ');
+  const named = about.principal
+    ? [about.key ? `the key ${about.key}` : null, about.principal].filter(Boolean).join(' of ')
+    : '';
   return (
     <>
       <Header current="keys" />
       <p className="mb-2 flex flex-wrap gap-x-6 text-sm">
         <TextLink href="/admin/keys">All keys</TextLink>
-        {named ? <TextLink href="/admin/keys/audit">All that people did</TextLink> : null}
+        {Object.values(about).some(Boolean) ? <TextLink href="/admin/keys/audit">All that people did</TextLink> : null}
       </p>
       <PageTitle lead="Kept apart from the keys, for longer than they are.">What people did</PageTitle>
       {named ? <p className="mb-4 break-all">About {named}.</p> : null}
+      <AuditFilters query={query} />
       <AuditTable rows={rows} now={renderedAt()} />
       <Pager
         page={page}

@@ -64,7 +64,7 @@ export default async function KeyPage({ searchParams }: { searchParams: Promise<
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
         <KeyOperations detail={detail} now={now} linked={linked} actions={actions} refused={refused} />
         <KeyFacts detail={detail} now={now} />
-        <KeyTimeline detail={detail} />
+        <KeyTimeline detail={detail} now={now} />
         <KeyPhases detail={detail} now={now} />
         <KeyLinks detail={detail} linked={linked} eventHref={account.tenant === null ? eventHref : undefined} />
         <StoredAnswer answer={detail.answer} />

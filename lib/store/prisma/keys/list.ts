@@ -71,8 +71,9 @@ const ORDERS = {
 
 const HOLDERS = 'idempotency_things AS held JOIN idempotency_keys USING (tenant, principal, operation, key)';
 
-// A stored answer may have 256 KiB, and no list shows it.
-const COLUMNS = `${KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/\bfingerprint\b/, 'NULL AS fingerprint')}, thing`;
+// A stored answer may have 256 KiB, and no list shows it: of a refusal its code alone.
+const COLUMNS = `${KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/\bfingerprint\b/, 'NULL AS fingerprint')}, thing,
+  CASE WHEN state = 'failed' THEN substring(left(result, 300) FROM '^[^}]+\\},"refusal","([^"]+)"') END AS reason`;
 
 /** Key rows in the wanted order, a page of them. */
 const list: Asked<Oversight, 'list'> = async (db, filter) => {
@@ -183,11 +184,11 @@ function namedBy(
   return `SELECT * FROM (${parts.join(' UNION ')}) AS ids LIMIT ${MOST_NAMED}`;
 }
 
-type ListedRow = RawRow & Pick<ListedKey, 'thing'>;
+type ListedRow = RawRow & Pick<ListedKey, 'thing' | 'reason'>;
 
 function toListedKey(raw: ListedRow): ListedKey {
   const { result: _, fingerprint: __, ...row } = toKeyRow(raw);
-  return { ...row, thing: raw.thing };
+  return { ...row, thing: raw.thing, reason: raw.reason };
 }
 
 /** From how many rows on a count of what is settled is used again for some seconds: 100,000 take some 30 ms. */
@@ -213,8 +214,7 @@ SELECT greatest(reltuples, 0)::float8 AS expected, open.*, prevented.*,
          WHERE ${isOf('$2')}) AS open,
        (SELECT coalesce(sum(count), 0)::float8 AS prevented
           FROM idempotency_tallies
-         WHERE outcome IN ('replayed', 'in_flight', 'mismatch')
-           AND bucket > statement_timestamp() - interval '30 days') AS prevented
+         WHERE outcome = 'replayed' AND bucket > statement_timestamp() - interval '30 days') AS prevented
  WHERE pg_class.oid = 'idempotency_keys'::regclass`;
 
 const COUNT = `
