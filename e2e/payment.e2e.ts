@@ -24,6 +24,7 @@ test('the server dies in the middle of the charge: the page ends with one order,
   await expect.poll(async () => (await db.order.findUnique({ where: { id } }))?.status).toBe('paid');
   await page.goto(`/orders/${id}`);
   await expect(page.getByText(/^Charged once/)).toBeVisible();
+  await expect(page.getByText(/^\$[\d.]+, pi_\w+, (answered|found by asking) .+ UTC\.$/)).toBeVisible();
   await expect(page.getByText(id)).toBeVisible();
   expectCounted(await gateway.charges(id)).toHaveLength(1);
   expectCounted(await shop.gained()).toMatchObject({ orders: 1, stockTaken: 1 });

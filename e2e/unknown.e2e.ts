@@ -101,12 +101,18 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
 
   const adminPage = await page.context().newPage();
   await openUnknownKey(adminPage, db, 'checkout');
+  const known = adminPage.getByRole('region', { name: 'What is known' });
+  await expect(known).toContainText(/Not known since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
   // A reference of something else is recorded, and not believed.
   await sayItWentThrough(adminPage, db, 'pi_of_somebody_else');
   await expect(adminPage.getByText(/it went through \(pi_of_somebody_else\)/)).toBeVisible();
   expect(await latestOrder(db)).toMatchObject({ id, status: 'paying' });
   await sayItWentThrough(adminPage, db, charge?.payment_intent ?? '');
   await expect(adminPage.getByText('succeeded', { exact: true })).toBeVisible();
+  await expect(known).toContainText('Charged once');
+  await expect(known).toContainText(
+    new RegExp(`\\$[\\d.]+, ${charge?.payment_intent}, said by .+ UTC, confirmed by the provider .+ UTC`),
+  );
 
   // The form, which has asked all the while, hears of it.
   await page.waitForURL(`**/orders/${id}`);

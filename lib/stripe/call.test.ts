@@ -86,7 +86,14 @@ test("Stripe's defaults hold until others are given", () => {
     arguments: { amount: 500 },
     ...{ dependency: 'stripe', indeterminate: 'retry', providerKeyTtlMs: day },
   });
-  const given = { providerKeyTtlMs: 1, dependency: 'eu', indeterminate: 'lookup', timeoutMs: 7, version: 2 } as const;
+  const given = {
+    receipt: ({ id }: { id: string }) => ({ reference: id }),
+    providerKeyTtlMs: 1,
+    dependency: 'eu',
+    indeterminate: 'lookup',
+    timeoutMs: 7,
+    version: 2,
+  } as const;
   expect(charge({ ...given, upcasts: { 1: {} } })).toMatchObject({ ...given, upcasts: { 1: {} } });
 });
 

@@ -30,6 +30,7 @@ test('adds what an app of create-next-app lacks, and finds nothing to do the sec
     'prisma/migrations/20261122080003_oncekit_4/migration.sql',
     'prisma/migrations/20261122080004_oncekit_5/migration.sql',
     'prisma/migrations/20261122080005_oncekit_6/migration.sql',
+    'prisma/migrations/20261122080006_oncekit_7/migration.sql',
     'lib/prisma.ts',
     'lib/idempotency.ts',
     'lib/operations.ts',
@@ -49,9 +50,9 @@ test('messaging comes later as well as at once, behind what is there', () => {
   const added = plan(later, { messaging: true });
   expect(namesOf(added)).toEqual([
     'prisma/schema.prisma',
-    'prisma/migrations/20261122080006_oncekit_messaging/migration.sql',
-    'prisma/migrations/20261122080007_oncekit_messaging_2/migration.sql',
-    'prisma/migrations/20261122080008_oncekit_messaging_3/migration.sql',
+    'prisma/migrations/20261122080007_oncekit_messaging/migration.sql',
+    'prisma/migrations/20261122080008_oncekit_messaging_2/migration.sql',
+    'prisma/migrations/20261122080009_oncekit_messaging_3/migration.sql',
     'lib/messaging.ts',
   ]);
   expect(added.kept).toEqual([
@@ -94,6 +95,7 @@ test('a folder of models gets a file of its own, in an app below src/ with anoth
     'db/steps/20261122080003_oncekit_4/migration.sql',
     'db/steps/20261122080004_oncekit_5/migration.sql',
     'db/steps/20261122080005_oncekit_6/migration.sql',
+    'db/steps/20261122080006_oncekit_7/migration.sql',
     'db/steps/migration_lock.toml',
     'src/lib/idempotency.ts',
     'src/lib/operations.ts',
@@ -104,7 +106,7 @@ test('a folder of models gets a file of its own, in an app below src/ with anoth
   expect(contentOf(found, 'src/lib/idempotency.ts')).toContain("import { db as prisma } from '~/server/db';");
   expect(found.notes).toEqual([
     expect.stringContaining('no migrations yet'),
-    expect.stringMatching(/--file db\/steps\/20261122080000_oncekit\/migration\.sql && .*oncekit_6\/migration\.sql$/),
+    expect.stringMatching(/--file db\/steps\/20261122080000_oncekit\/migration\.sql && .*oncekit_7\/migration\.sql$/),
     expect.stringContaining('src/server/db.ts should make its client'),
   ]);
   expect(plan(written(files, found)).writes).toEqual([]);

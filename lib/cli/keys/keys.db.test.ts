@@ -57,6 +57,17 @@ beforeAll(async () => {
       },
       {
         ...step,
+        key: 'done',
+        name: 'charge',
+        kind: 'foreign',
+        state: 'done',
+        sends: 1,
+        reference: 'ch_9',
+        amount: '$9.00',
+        knownBy: 'lookup',
+      },
+      {
+        ...step,
         key: 'begun',
         name: 'charge',
         kind: 'foreign',
@@ -103,6 +114,9 @@ test('lists and shows keys without what was sent or answered', async () => {
   const doubted = (await keys('show', 'begun')).words;
   expect(doubted).toMatch(/Steps\n +charge +foreign +started +sent 1× +ch_1 +derived-a1/);
   expect(doubted).toMatch(/Events\n .* evidence +stripe +said charge.succeeded, step charge, reference ch_1$/);
+  expect((await keys('show', 'done')).words).toMatch(
+    /Steps\n +charge +foreign +done +sent 1× +ch_9, \$9.00, by lookup/,
+  );
   for (const { words } of [list, stuck, shown, await keys('show', 'done', '--json'), await keys('show', 'begun')]) {
     expect(words).not.toContain('secret');
     expect(words).not.toContain('\u001b');

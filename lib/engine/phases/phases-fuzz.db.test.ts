@@ -218,6 +218,15 @@ class Sale {
     for (const { amount } of [...this.bank.charges, ...this.carrier.charges]) expect(amount, told).toBe(AMOUNT);
     if (state === 'succeeded') {
       expectCounted([charges, finished], told).toEqual([1, 1]);
+      // What was done is told by its receipts.
+      const where = { key: this.key, kind: 'foreign' };
+      const steps = await database.client.idempotencyPhase.findMany({ where, orderBy: { position: 'asc' } });
+      const made = [...this.bank.charges, ...this.carrier.charges].map(({ id }) => id);
+      expect(
+        steps.map(({ reference }) => reference),
+        told,
+      ).toEqual(made);
+      for (const { amount, knownBy } of steps) expect([amount, knownBy], told).not.toContain(null);
     } else if (state === 'failed') {
       expectCounted([parcels, finished, undone], told).toEqual([0, 0, 1]);
       // A charge that was not compensated is in sight.

@@ -87,6 +87,7 @@ export function callOf(provider: FuzzedProvider, deploy: Deploy): ForeignCall<Ar
     },
     ...(deploy.canLookUp ? { lookup } : {}),
     ...(deploy.readsReferences ? { fromReference: async (id: string) => resultOf(referenced(provider, id)) } : {}),
+    receipt: ({ id, reference = id ?? '' }) => ({ reference, amount: String(AMOUNT) }),
     judge: (error) => judge(error, deploy),
   };
 }
