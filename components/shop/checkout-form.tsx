@@ -29,7 +29,7 @@ const CartOfOthers = lazy(async () => ({ default: (await import('./other-session
  * button itself says so, and the words are for those who hear them.
  */
 const AREA = [
-  'grid min-h-38 content-end gap-3 sm:min-h-33',
+  'grid content-end gap-3 not-data-over:min-h-38 sm:not-data-over:min-h-33',
   '[&>[role=status]:not(:empty,:has(+ul))]:min-h-24 [&>[role=status]:not(:empty,:has(+ul))]:content-center sm:[&>[role=status]:not(:empty,:has(+ul))]:min-h-18',
   '[&>[role=status][data-state=executing]]:h-0! [&>[role=status][data-state=executing]]:min-h-0!',
   '[&>[role=status][data-state=executing]]:p-0!',
@@ -111,7 +111,7 @@ export function CheckoutForm(props: Props) {
               <OtherSession cart={cart} cartId={cartId} account={account} isInDoubt={isInDoubt} buy={buy} />
             </Suspense>
           ) : (
-            <div className={AREA} tabIndex={-1} ref={area}>
+            <div className={AREA} data-over={isOver || undefined} tabIndex={-1} ref={area}>
               {isBeingPaid && status === 'idle' ? <BeingPaid /> : null}
               {cart && isOpen && (status === 'idle' || status === 'executing') ? <ToPay cart={cart} /> : null}
               <SubmitStatus submit={submit} messages={isBeingPaid ? beingPaid(words) : words} />

@@ -1,5 +1,8 @@
 import type { Messages } from 'oncekit/react';
 
+const UNSETTLED =
+  'Your order may have gone through. Please do not pay again: we are finding out. You can close this page. If it went through, a receipt comes by mail.';
+
 /** The checkout's words for an order on its way: the kit's states, as a customer sees them. */
 export const CHECKOUT_WORDS: Partial<Messages> = {
   executing: 'Placing your order…',
@@ -9,8 +12,8 @@ export const CHECKOUT_WORDS: Partial<Messages> = {
   unknown:
     'We have no answer, so we do not know whether your order got through. It is placed once, whatever you do next.',
   absent: 'Your order has not reached us so far, and nothing has been charged. Place it again: you pay once.',
-  unsettled:
-    'Your order may have gone through. Please do not pay again: we are finding out. You can close this page. If it went through, a receipt comes by mail.',
+  unsettled: UNSETTLED,
+  outcome_unknown: UNSETTLED,
   hasNavigated: 'Taking you to your order…',
   hasSucceeded: 'Your order is placed.',
   recovered: 'Your order is placed.',
@@ -25,6 +28,5 @@ export const RELOADED_WORDS: Partial<Messages> = {
 
 /** The same for an order of which the page knows that it has arrived: it is not lost, whoever does not answer. */
 export function beingPaid(words: Partial<Messages>): Partial<Messages> {
-  const { unsettled = '' } = words;
-  return { ...words, checking: unsettled, unknown: unsettled };
+  return { ...words, checking: UNSETTLED, unknown: UNSETTLED };
 }
