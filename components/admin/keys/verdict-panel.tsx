@@ -90,19 +90,21 @@ export function VerdictPanel({ detail, call, linked, now, action, retryNow, refu
           <p className="font-medium text-bad">
             This can do it twice: had it happened after all, a customer would be charged, or refunded, a second time.
           </p>
-          <Overruling
-            {...overruling}
-            kind="retry"
-            variant="danger"
-            title="I have checked that it did not happen: send it"
-            words={
-              <p>
-                A provider that can be asked is asked before, and nothing is sent where it knows of the call. To any
-                other it is sent as it was.
-              </p>
-            }
-            button="Send it again"
-          />
+          <div>
+            <Overruling
+              {...overruling}
+              kind="retry"
+              variant="danger"
+              title="I have checked that it did not happen: send it"
+              words={
+                <p>
+                  A provider that can be asked is asked before, and nothing is sent where it knows of the call. To any
+                  other it is sent as it was.
+                </p>
+              }
+              button="Send it again"
+            />
+          </div>
         </div>
       </div>
     </Panel>
@@ -122,7 +124,7 @@ function Overruling({ detail, action, refused, kind, title, words, button, varia
   const isRefused = refused?.kind === kind;
   const name = detail.heard?.replace(/\s+/g, ' ').trim();
   return (
-    <Confirm title={title} words={words} isOpen={isRefused} tone={variant === 'danger' ? 'bad' : 'accent'}>
+    <Confirm title={title} words={words} isOpen={isRefused} tone={variant === 'danger' ? 'bad' : 'quiet'}>
       <KeyForm action={action} detail={detail}>
         <input type="hidden" name="kind" value={kind} />
         {name ? (

@@ -10,16 +10,18 @@ interface Props {
   children: ReactNode;
   /** It is shown begun: what was sent of it has to be corrected. */
   isOpen?: boolean;
-  /** `bad`: it can do harm. */
-  tone?: 'accent' | 'bad';
+  /** `bad`: it can do harm. `quiet`: it is not what is wanted most often. */
+  tone?: keyof typeof tones;
 }
+
+const tones = { accent: 'text-accent', quiet: 'text-ink', bad: 'text-bad' } as const;
 
 /** An operation that is begun by one press and confirmed by another, with its consequence in words between them. */
 export function Confirm({ title, words, children, isOpen, tone = 'accent' }: Props) {
   return (
     <details data-confirm open={isOpen} className="group border-t border-line py-1 first:border-0">
       <summary
-        className={`flex min-h-11 cursor-pointer items-center gap-2 font-medium marker:content-none ${tone === 'bad' ? 'text-bad' : 'text-accent'}`}
+        className={`flex min-h-11 cursor-pointer items-center gap-2 font-medium marker:content-none ${tones[tone]}`}
       >
         <span aria-hidden="true" className="transition-transform group-open:rotate-90">
           ›
