@@ -1,5 +1,5 @@
+import type { CallAnswer } from '../../shop/admin/call-answer.ts';
 import type { findAnyOrder } from '../../shop/orders/orders.ts';
-import type { CallAnswer } from '../admin/keys/call-answer.ts';
 import { AnswerWords } from '../admin/keys/call-answers.tsx';
 import { Detail, Details } from '../ui/details.tsx';
 import { formatCents } from '../ui/money.ts';

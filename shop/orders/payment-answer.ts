@@ -1,5 +1,5 @@
 import { createAdmin } from 'oncekit/admin';
-import { type CallAnswer, callAnswers, type Effect, times } from '../../components/admin/keys/call-answer.ts';
+import { type CallAnswer, callAnswers, type Effect, times } from '../admin/call-answer.ts';
 import { callWords } from '../admin/linked.ts';
 import { db } from '../db.ts';
 import { CHARGE_STEP } from '../payments/charge.ts';

@@ -1,6 +1,6 @@
 import { Fragment } from 'react';
+import type { CallAnswer, Effect, Known } from '../../../shop/admin/call-answer.ts';
 import { Notice } from '../../ui/notice.tsx';
-import type { CallAnswer, Effect, Known } from './call-answer.ts';
 
 /** What is known of each foreign call of a key, before everything else. Nothing where none was begun. */
 export function CallAnswers({ answers }: { answers: readonly CallAnswer[] }) {

@@ -28,9 +28,10 @@ const seams: Record<string, Place> = {
 export function placeOf(file: string): Place {
   const seam = seams[file];
   if (seam) return seam;
-  const plain = /^shop\/admin\/((?:acts|clock|messages-acts|messages-query|names|of-all-tenants|once|query)\.ts)$/.exec(
-    file,
-  )?.[1];
+  const plain =
+    /^shop\/admin\/((?:acts|call-answer|clock|messages-acts|messages-query|names|of-all-tenants|once|query)\.ts)$/.exec(
+      file,
+    )?.[1];
   if (plain) return { at: `lib/oncekit-admin-${plain}` };
   if (/^components\/(admin|form|ui)\//.test(file)) return { at: `${COMPONENTS}/${path.basename(file)}` };
   if (/^app\/(error\.tsx$|admin\/(keys|messages)\/)/.test(file)) return { at: file };

@@ -1,5 +1,4 @@
 import { notFound, redirect } from 'next/navigation';
-import { callAnswers } from '../../../../components/admin/keys/call-answer.ts';
 import { CallAnswers } from '../../../../components/admin/keys/call-answers.tsx';
 import { KeyFacts } from '../../../../components/admin/keys/key-facts.tsx';
 import { KeyLinks } from '../../../../components/admin/keys/key-links.tsx';
@@ -14,6 +13,7 @@ import { PageTitle } from '../../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
 import { keyActs } from '../../../../shop/admin/acts.ts';
 import { admin } from '../../../../shop/admin/admin.ts';
+import { callAnswers } from '../../../../shop/admin/call-answer.ts';
 import { renderedAt } from '../../../../shop/admin/clock.ts';
 import { callWords, linkedRows } from '../../../../shop/admin/linked.ts';
 import { keyId } from '../../../../shop/admin/query.ts';

@@ -1,5 +1,4 @@
 import type { KeyDetail, KeyEvent, PhaseView } from 'oncekit/admin';
-import type { Tone } from '../../ui/badge.tsx';
 
 /** Who has said that a call was done, and when. */
 export interface Known {
@@ -17,7 +16,7 @@ export interface Effect {
 /** What is known of a foreign call, in words: counted from what was answered and heard, and from nothing else. */
 export interface CallAnswer {
   step: string;
-  tone: Exclude<Tone, 'muted'>;
+  tone: 'good' | 'bad' | 'warn' | 'info';
   title: string;
   /** The time that belongs to the title. */
   since: Date | null;
