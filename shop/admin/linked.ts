@@ -20,6 +20,16 @@ export interface LinkedRow {
 /** What the foreign calls of the shop do, by their steps. */
 export const callWords: Readonly<Record<string, string>> = { charge_created: 'charged', refund_created: 'given back' };
 
+/** What an event is about, by its aggregate (`order:<id>`): the order, and the keys of it and of its refunds. */
+export function linkedToEvent({ aggregate }: { aggregate: string }): LinkedRow[] {
+  const [, id] = aggregate.match(/^order:(.+)$/) ?? [];
+  if (!id) return [];
+  return [
+    { name: 'Order', text: id, href: `/orders/${encodeURIComponent(id)}` },
+    { name: 'Keys', text: 'those of the order and its refunds', href: `/admin/keys?q=${encodeURIComponent(id)}` },
+  ];
+}
+
 /** Where the refunds of an operation come from. */
 const SOURCES: Record<string, string> = { refund: 'form', 'refunds.create': 'api', 'refund.unexpected': 'unexpected' };
 

@@ -1,5 +1,6 @@
 import type { KeyDetail, KeyEvent } from 'oncekit/admin';
 import { Badge } from '../../ui/badge.tsx';
+import { CopyText } from '../../ui/copy-text.tsx';
 import { Detail, Details } from '../../ui/details.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
@@ -28,7 +29,7 @@ export function KeyFacts({ detail, now }: Props) {
           {detail.needsAttention ? <Badge tone="warn">needs attention</Badge> : null}
         </Detail>
         <Detail name="Key">
-          <code className="font-mono text-sm break-all select-all">{detail.key}</code>
+          <CopyText text={detail.key} name="the key" />
         </Detail>
         <Detail name="Tenant">{detail.tenant}</Detail>
         <Detail name="Principal">

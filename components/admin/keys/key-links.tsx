@@ -1,5 +1,6 @@
 import type { KeyDetail } from 'oncekit/admin';
 import type { LinkedRow } from '../../../shop/admin/linked.ts';
+import { CopyText } from '../../ui/copy-text.tsx';
 import { Detail, Details } from '../../ui/details.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
 import { TitledPanel } from '../../ui/titled-panel.tsx';
@@ -48,11 +49,7 @@ export function KeyLinks({ detail: { outboxEvents, traceId }, linked, eventHref 
             )}
           </Detail>
           <Detail name="Trace">
-            {traceId ? (
-              <code className="font-mono text-sm break-all select-all">{traceId}</code>
-            ) : (
-              'none: nobody was tracing'
-            )}
+            {traceId ? <CopyText text={traceId} name="the trace" /> : 'none: nobody was tracing'}
           </Detail>
         </Details>
       </div>

@@ -9,10 +9,16 @@ import { MessageStateBadge } from './message-state.tsx';
 
 const columns = ['State', 'Event', 'Source', 'Attempts', 'Received', 'Next try', 'Last error'];
 
+interface ReceivedRows {
+  rows: readonly ReceivedSummary[];
+  now: number;
+  label?: string;
+}
+
 /** Received events, newest first. */
-export function ReceivedTable({ rows, now }: { rows: readonly ReceivedSummary[]; now: number }) {
+export function ReceivedTable({ rows, now, label = 'Inbox' }: ReceivedRows) {
   return (
-    <Table label="Inbox" columns={columns} isStacked>
+    <Table label={label} columns={columns} isStacked>
       {rows.map((row) => (
         <Row key={`${row.source} ${row.eventId}`}>
           <Cell>
@@ -34,8 +40,8 @@ export function ReceivedTable({ rows, now }: { rows: readonly ReceivedSummary[];
           <Cell label="Next try">
             <NextRun row={row} now={now} />
           </Cell>
-          <Cell label="Last error" className="max-w-40" title={row.lastError ?? undefined}>
-            <span className="block min-w-0 truncate">{row.lastError ?? '–'}</span>
+          <Cell label="Last error" className="max-w-72 whitespace-normal">
+            <span className="block min-w-0 break-words">{row.lastError ?? '–'}</span>
           </Cell>
         </Row>
       ))}

@@ -1,4 +1,5 @@
 import type { ReceivedDetail } from 'oncekit/admin';
+import { CopyText } from '../../ui/copy-text.tsx';
 import { Detail, Details } from '../../ui/details.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import type { FormAction } from '../keys/key-form.tsx';
@@ -22,7 +23,7 @@ export function ReceivedFacts({ detail, now }: Props) {
         </Detail>
         <Detail name="Source">{detail.source}</Detail>
         <Detail name="Event">
-          <code className="font-mono text-sm break-all select-all">{detail.eventId}</code>
+          <CopyText text={detail.eventId} name="the event’s id" />
         </Detail>
         <Detail name="Attempts">{detail.attempts}</Detail>
         <Detail name="Next try">

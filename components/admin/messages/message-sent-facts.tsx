@@ -1,7 +1,10 @@
 import type { SentDetail, Stop } from 'oncekit/admin';
+import type { LinkedRow } from '../../../shop/admin/linked.ts';
+import { CopyText } from '../../ui/copy-text.tsx';
 import { Detail, Details } from '../../ui/details.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
+import { TextLink } from '../../ui/text-link.tsx';
 import { ListedMoment, Moment } from '../shared/moment.tsx';
 import { NextTry } from './message-next-try.tsx';
 import { MessageStateBadge } from './message-state.tsx';
@@ -12,32 +15,39 @@ interface Props {
   now: number;
 }
 
-export function SentFacts({ detail, now }: Omit<Props, 'stops'>) {
+export function SentFacts({ detail, now, linked }: Omit<Props, 'stops'> & { linked: readonly LinkedRow[] }) {
   const { eventId, aggregate, sequence, createdAt, derivedKey, headerNames } = detail;
   return (
     <Panel aria-label="Event">
       <Details>
         <Detail name="Event">
-          <Code>{eventId}</Code>
+          <CopyText text={eventId} name="the event’s id" />
         </Detail>
         <Detail name="Aggregate">
           <span className="break-all">{aggregate}</span>
         </Detail>
+        {linked.map(({ name, text, href }) => (
+          <Detail key={name} name={name}>
+            {href ? (
+              <TextLink href={href} prefetch={false} className="break-all">
+                {text}
+              </TextLink>
+            ) : (
+              text
+            )}
+          </Detail>
+        ))}
         <Detail name="Sequence">#{sequence}</Detail>
         <Detail name="Announced">
           <Moment at={createdAt} now={now} />
         </Detail>
         <Detail name="Derived key">
-          <Code>{derivedKey}</Code>
+          <CopyText text={derivedKey} name="the derived key" />
         </Detail>
         <Detail name="Headers">{headerNames.length > 0 ? headerNames.join(', ') : 'none'}</Detail>
       </Details>
     </Panel>
   );
-}
-
-function Code({ children }: { children: string }) {
-  return <code className="font-mono text-sm break-all select-all">{children}</code>;
 }
 
 const columns = ['Destination', 'State', 'Attempts', 'Next try', 'Settled', 'Last error'];
@@ -64,9 +74,7 @@ export function SentDeliveries({ detail, stops, now }: Props) {
                 <NextTry row={row} stops={stops} now={now} />
               </Cell>
               <Cell>{row.settledAt ? <ListedMoment at={row.settledAt} now={now} /> : '–'}</Cell>
-              <Cell className="max-w-64 truncate" title={row.lastError ?? undefined}>
-                {row.lastError ?? '–'}
-              </Cell>
+              <Cell className="max-w-96 min-w-48 break-words whitespace-normal">{row.lastError ?? '–'}</Cell>
             </Row>
           ))}
         </Table>

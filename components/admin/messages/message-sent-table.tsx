@@ -12,12 +12,13 @@ interface Props {
   rows: readonly DeliveryRow[];
   stops: readonly Stop[];
   now: number;
+  label?: string;
 }
 
 /** Events on their way, a row for each destination, newest event first. */
-export function SentTable({ rows, stops, now }: Props) {
+export function SentTable({ rows, stops, now, label = 'Outbox' }: Props) {
   return (
-    <Table label="Outbox" columns={columns} isStacked>
+    <Table label={label} columns={columns} isStacked>
       {rows.map((row) => (
         <Row key={`${row.eventId} ${row.destination}`}>
           <Cell>
@@ -42,8 +43,8 @@ export function SentTable({ rows, stops, now }: Props) {
           <Cell label="Next try">
             <NextTry row={row} stops={stops} now={now} />
           </Cell>
-          <Cell label="Last error" className="max-w-44" title={row.lastError ?? undefined}>
-            <span className="block min-w-0 truncate">{row.lastError ?? '–'}</span>
+          <Cell label="Last error" className="max-w-72 whitespace-normal">
+            <span className="block min-w-0 break-words">{row.lastError ?? '–'}</span>
           </Cell>
         </Row>
       ))}

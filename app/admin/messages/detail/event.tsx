@@ -8,6 +8,7 @@ import { MessageShape } from '../../../../components/admin/messages/message-shap
 import { MessageStops } from '../../../../components/admin/messages/message-stops.tsx';
 import { PageTitle } from '../../../../components/ui/page-title.tsx';
 import { renderedAt } from '../../../../shop/admin/clock.ts';
+import { linkedToEvent } from '../../../../shop/admin/linked.ts';
 import { messagesAdmin } from '../../../../shop/admin/messages.ts';
 import { requeueReceived, requeueSent, resumeDestination, skipSent } from '../actions.ts';
 
@@ -40,7 +41,7 @@ export async function Sent({ eventId, actKey, notice }: Shown) {
       />
       <div className="grid grid-cols-1 gap-6">
         <SentOperations detail={detail} requeue={{ send: requeueSent, actKey }} skip={{ send: skipSent, actKey }} />
-        <SentFacts detail={detail} now={now} />
+        <SentFacts detail={detail} now={now} linked={linkedToEvent(detail)} />
         <SentDeliveries detail={detail} stops={stops} now={now} />
         <MessageShape title="Payload" shape={detail.payload} none="There is none." />
         <MessageRecords records={detail.records} />
