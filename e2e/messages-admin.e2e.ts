@@ -82,7 +82,7 @@ test.describe('without JavaScript', () => {
       const answer = await request.get(path, { maxRedirects: 0 });
       expect(answer.status(), path).toBe(307);
       expect(answer.headers().location, path).toContain('/admin/sign-in');
-      expect(await answer.text(), path).not.toMatch(/order\.paid|Attempts|Requeue/);
+      expect(await answer.text(), path).not.toMatch(/order\.paid|Last error|Requeue/);
     }
     await enter(page, app);
     const admin = await context.cookies();
@@ -230,7 +230,7 @@ test('X3 no page holds what was sent, received or answered, and axe finds nothin
     // Both the page as it is loaded, and the stream with which one page becomes another.
     for (const headers of [undefined, { RSC: '1' }]) {
       const text = await (await page.request.get(path, { headers })).text();
-      expect(text, path).toContain(n < 2 ? 'Attempts' : 'Names and types are shown');
+      expect(text, path).toContain(n < 2 ? 'Last error' : 'Names and types are shown');
       expect(text, path).not.toContain(SECRET);
     }
     await page.emulateMedia({ colorScheme: n % 2 ? 'dark' : 'light' });

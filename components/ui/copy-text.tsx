@@ -34,7 +34,7 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
       >
         Copy
       </Button>
-      <span role="status" className="text-sm text-muted">
+      <span aria-live="polite" className="text-sm text-muted empty:hidden">
         {copied === 'yes' ? 'Copied' : null}
         {copied === 'no' ? 'Not copied: select it' : null}
       </span>

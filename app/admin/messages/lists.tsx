@@ -65,7 +65,7 @@ function List({ query, none, hasMore, hasMoreDead, children: [dead, all] }: Prop
   return (
     <>
       {dead ? (
-        <div className="mb-8">
+        <div className="mb-3">
           <h2 className="mb-3 text-lg font-semibold">Dead letters</h2>
           {dead}
           {hasMoreDead ? (

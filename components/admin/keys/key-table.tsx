@@ -8,7 +8,7 @@ import { EndOf } from '../shared/end-of.tsx';
 import { duration, isToSecond, ListedMoment } from '../shared/moment.tsx';
 import { StateBadge } from './state-badge.tsx';
 
-const columns = ['State', 'Operation', 'Key', 'Reason', 'Claimed', 'Took', 'Attempts', 'Principal'];
+const columns = ['State', 'Operation', 'Key and principal', 'Reason', 'Claimed', 'Took'];
 
 interface Props {
   rows: readonly KeySummary[];
@@ -30,40 +30,39 @@ export function KeyTable({ rows, now, isNarrowed, label = 'Keys' }: Props) {
     );
   }
   return (
-    <Table label={label} columns={columns} numbers={['Attempts']} isStacked>
+    <Table label={label} columns={columns} isStacked>
       {rows.map((row) => (
         <Row
           key={`${row.tenant} ${row.principal} ${row.operation} ${row.key}`}
-          className="max-sm:grid-cols-[max-content_minmax(0,1fr)] max-sm:*:not-nth-[-n+2]:col-span-2"
+          className="max-sm:grid-cols-[minmax(0,max-content)_minmax(8rem,1fr)] max-sm:*:not-nth-[-n+2]:col-span-2"
         >
-          <Cell className="max-sm:flex-wrap">
+          <Cell className="max-sm:flex-wrap sm:max-w-40 sm:whitespace-normal!">
             <StateBadge state={row.state} /> {row.needsAttention ? <Badge tone="warn">needs attention</Badge> : null}
           </Cell>
-          <Cell className="max-w-44 max-sm:block" title={row.thing === null ? undefined : `once for ${row.thing}`}>
+          <Cell
+            className="max-w-44 overflow-hidden text-ellipsis max-sm:block!"
+            title={row.thing === null ? undefined : `once for ${row.thing}`}
+          >
             {row.operation}
             {row.thing === null ? null : <span className="block min-w-0 truncate text-sm text-muted">{row.thing}</span>}
           </Cell>
-          <Cell className="max-w-44 font-mono" title={row.key}>
-            <TextLink href={keyHref(row)} prefetch={false} className="block min-w-0">
+          <Cell className="max-w-40 max-sm:block!">
+            <TextLink href={keyHref(row)} prefetch={false} title={row.key} className="block min-w-0 font-mono">
               <EndOf text={row.key} />
             </TextLink>
-          </Cell>
-          <Cell label="Reason" className={`max-w-40 ${reasonOf(row) === '–' ? 'max-sm:hidden!' : ''}`}>
-            <span className="block min-w-0 truncate" title={reasonOf(row)}>
-              {reasonOf(row)}
+            <span className="block min-w-0 truncate text-muted" title={`${row.tenant} / ${row.principal}`}>
+              {row.principal}
             </span>
+          </Cell>
+          <Cell label="Reason" className={`max-w-36 ${reasonOf(row) === '–' ? 'max-sm:hidden!' : ''}`}>
+            <span className="block min-w-0 break-words whitespace-normal">{reasonOf(row)}</span>
           </Cell>
           <Cell label="Claimed">
             <ListedMoment at={row.claimedAt} now={now} />
           </Cell>
-          <Cell label="Took" className="tabular-nums max-sm:hidden!">
+          <Cell label="Took" className={`tabular-nums ${row.attempts === 1 ? 'max-sm:hidden!' : ''}`}>
             {tookOf(row, now)}
-          </Cell>
-          <Cell label="Attempts" className={`text-right tabular-nums ${row.attempts === 1 ? 'max-sm:hidden!' : ''}`}>
-            {row.attempts}
-          </Cell>
-          <Cell label="Principal" className="max-w-32 max-sm:hidden!" title={`${row.tenant} / ${row.principal}`}>
-            <span className="block min-w-0 truncate">{row.principal}</span>
+            <span className="block text-muted">{row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`}</span>
           </Cell>
         </Row>
       ))}

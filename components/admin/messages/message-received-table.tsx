@@ -7,7 +7,7 @@ import { RelativeTime } from '../shared/relative-time.tsx';
 import { receivedHref } from './message-addresses.ts';
 import { MessageStateBadge } from './message-state.tsx';
 
-const columns = ['State', 'Event', 'Source', 'Attempts', 'Received', 'Next try', 'Last error'];
+const columns = ['State', 'Event', 'Source', 'Received', 'Next try', 'Last error'];
 
 interface ReceivedRows {
   rows: readonly ReceivedSummary[];
@@ -21,9 +21,12 @@ export function ReceivedTable({ rows, now, label = 'Inbox' }: ReceivedRows) {
     <Table label={label} columns={columns} isStacked>
       {rows.map((row) => (
         <Row key={`${row.source} ${row.eventId}`}>
-          <Cell>
+          <Cell className="max-sm:flex-wrap max-sm:items-baseline">
             <MessageStateBadge state={row.state} />{' '}
             {row.mismatches > 0 ? <Badge tone="warn">payload differed</Badge> : null}
+            <span className="block text-xs text-muted tabular-nums">
+              {row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`}
+            </span>
           </Cell>
           <Cell label="Event" className="max-w-60 font-mono" title={row.eventId}>
             <TextLink href={receivedHref(row)} prefetch={false} className="block min-w-0 truncate">
@@ -31,16 +34,13 @@ export function ReceivedTable({ rows, now, label = 'Inbox' }: ReceivedRows) {
             </TextLink>
           </Cell>
           <Cell label="Source">{row.source}</Cell>
-          <Cell label="Attempts" className="text-right tabular-nums">
-            {row.attempts}
-          </Cell>
           <Cell label="Received">
             <ListedMoment at={row.receivedAt} now={now} />
           </Cell>
           <Cell label="Next try">
             <NextRun row={row} now={now} />
           </Cell>
-          <Cell label="Last error" className="max-w-72 whitespace-normal">
+          <Cell label="Last error" className="min-w-48 whitespace-normal!">
             <span className="block min-w-0 break-words">{row.lastError ?? '–'}</span>
           </Cell>
         </Row>

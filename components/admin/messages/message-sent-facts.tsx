@@ -74,7 +74,7 @@ export function SentDeliveries({ detail, stops, now }: Props) {
                 <NextTry row={row} stops={stops} now={now} />
               </Cell>
               <Cell>{row.settledAt ? <ListedMoment at={row.settledAt} now={now} /> : '–'}</Cell>
-              <Cell className="max-w-96 min-w-48 break-words whitespace-normal">{row.lastError ?? '–'}</Cell>
+              <Cell className="max-w-96 min-w-48 break-words whitespace-normal!">{row.lastError ?? '–'}</Cell>
             </Row>
           ))}
         </Table>

@@ -6,7 +6,7 @@ import { sentHref } from './message-addresses.ts';
 import { NextTry } from './message-next-try.tsx';
 import { MessageStateBadge } from './message-state.tsx';
 
-const columns = ['State', 'Event', 'Destination', 'Attempts', 'Announced', 'Next try', 'Last error'];
+const columns = ['State', 'Event', 'Destination', 'Announced', 'Next try', 'Last error'];
 
 interface Props {
   rows: readonly DeliveryRow[];
@@ -21,8 +21,11 @@ export function SentTable({ rows, stops, now, label = 'Outbox' }: Props) {
     <Table label={label} columns={columns} isStacked>
       {rows.map((row) => (
         <Row key={`${row.eventId} ${row.destination}`}>
-          <Cell>
+          <Cell className="max-sm:flex-wrap max-sm:items-baseline">
             <MessageStateBadge state={row.state} />
+            <span className="block text-xs text-muted tabular-nums">
+              {row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`}
+            </span>
           </Cell>
           <Cell className="max-sm:flex-wrap max-sm:items-baseline">
             <TextLink href={sentHref(row.eventId)} prefetch={false} title={row.eventId}>
@@ -34,16 +37,13 @@ export function SentTable({ rows, stops, now, label = 'Outbox' }: Props) {
             </span>
           </Cell>
           <Cell label="Destination">{row.destination}</Cell>
-          <Cell label="Attempts" className="text-right tabular-nums">
-            {row.attempts}
-          </Cell>
           <Cell label="Announced">
             <ListedMoment at={row.createdAt} now={now} />
           </Cell>
           <Cell label="Next try">
             <NextTry row={row} stops={stops} now={now} />
           </Cell>
-          <Cell label="Last error" className="max-w-72 whitespace-normal">
+          <Cell label="Last error" className="min-w-48 whitespace-normal!">
             <span className="block min-w-0 break-words">{row.lastError ?? '–'}</span>
           </Cell>
         </Row>

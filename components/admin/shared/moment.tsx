@@ -32,8 +32,8 @@ export function Moment({ at, now, precision }: Props) {
 /** The same in a table: to the second, and how far away below it, or beside it on a phone. */
 export function ListedMoment({ at, now }: { at: Date; now: number }) {
   return (
-    <span className="min-w-0">
-      <time dateTime={at.toISOString()} className="block tabular-nums max-sm:inline">
+    <span className="min-w-0 whitespace-normal">
+      <time dateTime={at.toISOString()} className="block whitespace-nowrap tabular-nums max-sm:inline">
         {utc(at, 'second')}
       </time>{' '}
       <span className="text-muted">
