@@ -80,7 +80,7 @@ function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnony
     return answer('answered, without a receipt', { notes: [...known, { words: ended, at: key.settledAt }] });
   }
 
-  const isRefused = key.state === 'failed' && call.notExecuted === call.sends && reasonOf(key) !== ' (marked_failed)';
+  const isProven = call.notExecuted === call.sends;
   if (others.length > 0) {
     const effects = distinct(others);
     const title =
@@ -90,17 +90,17 @@ function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnony
     const ended = key.settledAt && { words: `It ended in a refusal${reasonOf(key)}`, at: key.settledAt };
     return answer(title, { effects, notes: ended ? [ended] : notKnown(call), tone: ended ? 'bad' : 'warn' });
   }
-  if (isRefused) {
-    const notes = [{ words: `Refused by the provider${reasonOf(key)}`, at: key.settledAt }];
-    return answer(`not ${verb}`, { notes, tone: 'info' });
-  }
   if (key.settledAt !== null) {
-    const given = verdicts.at(-1);
-    const by = given ? { words: `Given up by ${who(given)}. The provider has not said so`, at: given.at } : undefined;
-    const refused = { words: `It ended in a refusal${reasonOf(key)}`, at: key.settledAt };
-    return answer('not known since', { since: call.firstSentAt, notes: [by ?? refused] });
+    const given = reasonOf(key) === ' (marked_failed)' ? verdicts.at(-1) : undefined;
+    const end = isProven ? 'Each send had proved that nothing was done' : 'The provider has not said so';
+    const by = given
+      ? { words: `Given up by ${who(given)}. ${end}`, at: given.at }
+      : { words: `Refused by the provider${reasonOf(key)}`, at: key.settledAt };
+    if (isProven) return answer(`not ${verb}`, { notes: [by], tone: 'info' });
+    const open = given ? [] : [{ words: 'What became of a send before that is not known', at: null }];
+    return answer('not known since', { since: call.firstSentAt, notes: [by, ...open] });
   }
-  if (call.notExecuted === call.sends) return answer(`not ${verb} so far`, { since: call.firstSentAt, tone: 'info' });
+  if (isProven) return answer(`not ${verb} so far`, { since: call.firstSentAt, tone: 'info' });
   return answer('not known since', { since: call.firstSentAt });
 }
 
