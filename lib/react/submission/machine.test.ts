@@ -1,8 +1,11 @@
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it } from 'vitest';
 import { ADVICE } from '../../core/codes.ts';
+import type { IdempotentSubmit } from '../idempotent-submit.ts';
 import { laterLabel, messages } from '../recovery/later-status.ts';
 import { canStartOver } from '../recovery/machine.ts';
-import { describeSubmit } from '../submit-status.tsx';
+import { describeSubmit, SubmitStatus } from '../submit-status.tsx';
 import { answered, type Ev, found, lost, record, reduce, refused, sent, submit, success } from './machine.fixture.ts';
 import { initialState } from './machine.ts';
 import { canCheck, fieldKey, isLocked, mayWriteRecord, type State, toRecordState } from './state.ts';
@@ -205,6 +208,13 @@ describe('checking', () => {
       ...UNSETTLED,
       by: 'sent',
     });
+  });
+
+  it('has "Check again" send the form where no script runs: nothing else would ask', () => {
+    const submit = { ...reach(...lost), canCheck: true } as unknown as IdempotentSubmit<string>;
+    const button = /<button[^>]*>/.exec(renderToStaticMarkup(createElement(SubmitStatus<string>, { submit })));
+    expect(button?.[0]).toContain('data-action="check"');
+    expect(button?.[0]).not.toContain('type=');
   });
 
   it('says of a mismatch in doubt that there were other values', () => {
