@@ -107,23 +107,12 @@ function toJson(value: unknown, depth: number, budget: Budget): Json {
   if (depth > MAX_DEPTH) throw badPayload(`nested deeper than ${MAX_DEPTH} levels, or in a circle`);
   if (budget.values-- <= 0) throw badPayload('too many values');
   const next = (inner: unknown) => toJson(inner, depth + 1, budget);
-  switch (typeof value) {
-    case 'string':
-      return wellFormed(value, budget);
-    case 'boolean':
-      return value;
-    case 'number':
-      return toJsonNumber(value);
-    case 'bigint':
-      return { $bigint: value.toString() };
-    case 'undefined':
-      return { $undefined: true };
-    case 'object':
-      break;
-    default:
-      throw badPayload(`a ${typeof value}`);
-  }
-  if (value === null) return null;
+  if (typeof value === 'string') return wellFormed(value, budget);
+  if (typeof value === 'boolean' || value === null) return value;
+  if (typeof value === 'number') return toJsonNumber(value);
+  if (typeof value === 'bigint') return { $bigint: value.toString() };
+  if (value === undefined) return { $undefined: true };
+  if (typeof value !== 'object') throw badPayload(`a ${typeof value}`);
   if (Array.isArray(value)) return Array.from(value, next);
   if (value instanceof Date) return { $date: Number.isNaN(value.getTime()) ? null : value.toISOString() };
   if (value instanceof Map) return { $map: Array.from(value, ([key, inner]) => [next(key), next(inner)]) };

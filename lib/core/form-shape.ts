@@ -2,7 +2,7 @@ import { tryOr } from './errors.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** A part of a JSON Schema (draft 2020-12), reduced to what a form is read by. */
-export interface JsonSchema {
+interface JsonSchema {
   /** Those of JSON Schema, and `date` and `bigint`. */
   readonly type?: string | readonly string[];
   readonly format?: string;
@@ -23,7 +23,7 @@ export interface JsonSchema {
 }
 
 /** The shape of a schema's input, with where its references lead. */
-export interface FormShape {
+interface FormShape {
   readonly root: JsonSchema;
   /** The shape without reference, null and alternatives that `value` rules out; undefined where nothing is known. */
   resolve(shape: JsonSchema | boolean | undefined, value?: (name: string) => unknown): JsonSchema | undefined;

@@ -1,16 +1,11 @@
 import { BadPayloadError } from './errors.ts';
 import { isInternalField } from './fields.ts';
-import {
-  allowsEmptyText,
-  coerce,
-  type FormShape,
-  formShapeOf,
-  isUnchosenFile,
-  type JsonSchema,
-  typeOf,
-} from './form-shape.ts';
+import { allowsEmptyText, coerce, formShapeOf, isUnchosenFile, typeOf } from './form-shape.ts';
 import { MAX_FIELDS } from './payload-limits.ts';
 import type { NameOf, StandardSchema } from './standard-schema.ts';
+
+type FormShape = NonNullable<ReturnType<typeof formShapeOf>>;
+type JsonSchema = FormShape['root'];
 
 /**
  * Reads a form for its schema. Names are paths (`lines[0].sku` or `lines.0.sku`, `tags[]`). Where the schema's library says

@@ -137,7 +137,7 @@ function badPayload(error: unknown): BadPayloadError {
 }
 
 /** The handler's input, or why there is none. */
-export type Checked =
+type Checked =
   | { ok: true; value: unknown }
   | { ok: false; code: Code; details: Partial<Pick<Refusal, 'fieldErrors' | 'message'>> };
 

@@ -6,7 +6,7 @@ import { admission, listOf } from '../core/options.ts';
 import { executedBy, proofOfCall, type Refusal, refuse } from '../core/outcome.ts';
 import { formBeyondLimits } from '../core/payload-limits.ts';
 import { type Awaitable, isPromised, proceed } from '../core/wait.ts';
-import { type Call, type Checked, checkInput, openCall, storeFor } from './call.ts';
+import { type Call, checkInput, openCall, storeFor } from './call.ts';
 import type { FlightResult, Run } from './call-result.ts';
 import {
   answerByRow,
@@ -28,6 +28,8 @@ import { executeInPhases } from './phases/phased-call.ts';
 import { isOfOtherKey, thingOfInput } from './thing.ts';
 import { type Claiming, executeAgain, executeInTransaction } from './transaction.ts';
 import type { Flight } from './waiting.ts';
+
+type Checked = Awaited<ReturnType<typeof checkInput>>;
 
 /**
  * Runs an operation once per key: the checks in the order of O1, then start a flight or join one, then the outcome. What goes
@@ -144,18 +146,13 @@ async function joinFlight<Tx, T>(call: Call<Tx>, flight: Flight, waitMs: number)
 
 /** Tells whether a call may do better than the flight that it joined: not where that flight's fate would be its own. */
 function mayDoBetter<Tx>(call: Call<Tx>, { startedBy: first }: Flight, ended: FlightResult): boolean {
-  switch (ended.kind) {
-    case 'in_doubt':
-      return true;
-    case 'locked': // it waited for another process, as this call would: only a more patient one may do better
-      return first.waitMs < call.waitMs;
-    case 'rolled_back':
-      return ended.why === 'error' ? !isPassedOn(ended.error) : first.deadline < call.deadline;
-    case 'suspended': // what it has finished stands, and a call that has more time goes on from there
-      return first.deadline < call.deadline || first.request.signal?.aborted === true;
-    default:
-      return false;
-  }
+  // It waited for another process, as this call would: only a more patient one may do better.
+  if (ended.kind === 'locked') return first.waitMs < call.waitMs;
+  const hasMoreTime = first.deadline < call.deadline;
+  if (ended.kind === 'rolled_back') return ended.why === 'error' ? !isPassedOn(ended.error) : hasMoreTime;
+  // What it has finished stands, and a call that has more time goes on from there.
+  if (ended.kind === 'suspended') return hasMoreTime || first.request.signal?.aborted === true;
+  return ended.kind === 'in_doubt';
 }
 
 async function startFlight<Tx, T>(call: Call<Tx>, input: unknown, waitMs: number): Promise<Run<T>> {

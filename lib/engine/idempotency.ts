@@ -12,7 +12,7 @@ import type { AnswerOptions } from './answer.ts';
 import { type Options, readConfig, type SetUp, setUpOf } from './config.ts';
 import { assertOperation, type OperationOptions } from './definition.ts';
 import { Engine } from './engine.ts';
-import { type AskedKey, defineOperation, explainMissing, type Operation, type OperationBuilder } from './operation.ts';
+import { defineOperation, explainMissing, type Operation, type OperationBuilder } from './operation.ts';
 import { type Completed, completeDue, completeKey } from './phases/completer.ts';
 import { lookUpLost, type NamedKey, type NamedKeyState } from './phases/lost-key.ts';
 import type { Remembered } from './recent-rows.ts';
@@ -79,7 +79,7 @@ export interface Idempotency<Tx> {
    * Says what to do about a key whose operation is not known here, where this app has signed it for whoever asks; once on the
    * console and to the log. Undefined for all other keys. For adapters.
    */
-  explainMissing(asked: AskedKey): Promise<string | undefined>;
+  explainMissing(asked: Pick<KeyId, 'operation' | 'key'>): Promise<string | undefined>;
   /** Which version of the kit's tables the database has, what this kit needs, and what to run where they differ. */
   readSchema(): Promise<SchemaState[]>;
   /**

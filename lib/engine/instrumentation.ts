@@ -4,7 +4,7 @@ import type { KeyStateOrAbsent } from '../core/key-state.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { HeldKey } from '../store/leases.ts';
-import { type Counted, countKey, isMeasured, recordDuration } from '../telemetry/metrics.ts';
+import { countKey, isMeasured, recordDuration } from '../telemetry/metrics.ts';
 import { inKeySpan, isTraced, linksTo, markFailed, recordedTraceParent, type Span } from '../telemetry/span.ts';
 import type { FlightResult, Run } from './call-result.ts';
 import type { Config } from './config.ts';
@@ -125,7 +125,10 @@ export function recordTransition(config: Config, id: KeyId, { from, to, attempt,
 }
 
 /** How the log and the counters see that a state is entered. A key that is taken up again enters the one it had. */
-const ENTRIES: Record<KeyStateOrAbsent, { msg: LogEntry['msg']; level?: LogEntry['level']; counted?: Counted }> = {
+const ENTRIES: Record<
+  KeyStateOrAbsent,
+  { msg: LogEntry['msg']; level?: LogEntry['level']; counted?: Parameters<typeof countKey>[0] }
+> = {
   absent: { msg: 'key gone' },
   in_progress: { msg: 'key claimed' },
   succeeded: { msg: 'key succeeded' },

@@ -13,7 +13,7 @@ export type AnswerToKeep =
   | Response;
 
 /** The rule for the answers of one execution. */
-export interface Keeping {
+interface Keeping {
   options: { name: string; keep?: (answer: AnswerToKeep) => boolean };
   /**
    * There behind a foreign call that may have been done, where nothing can be taken back and everything is kept: told of an answer

@@ -155,7 +155,7 @@ async function failClosed<T>(
 }
 
 /** A key, and the operation in its address. */
-export type AskedKey = Pick<KeyId, 'operation' | 'key'>;
+type AskedKey = Pick<KeyId, 'operation' | 'key'>;
 
 /** Strangers who make names up fill neither log nor memory. */
 const MAX_REPORTED = 100;

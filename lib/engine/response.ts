@@ -13,24 +13,14 @@ export interface ResponseOptions {
 
 /** Headers that describe the answer itself. Others belong to one delivery of it: a cookie, a trace, a server's name. */
 const DESCRIBES_THE_ANSWER = [
-  'cache-control',
-  'content-disposition',
-  'content-language',
-  'content-type',
-  'etag',
-  'last-modified',
-  'link',
-  'location',
-  'vary',
+  ...['cache-control', 'content-disposition', 'content-language', 'content-type', 'etag', 'last-modified'],
+  ...['link', 'location', 'vary'],
 ];
 
 const ENCODING = 'content-encoding';
 
-const DECODERS: Record<string, typeof gunzipSync> = {
-  gzip: gunzipSync,
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-};
+type Decode = typeof gunzipSync;
+const DECODERS: Record<string, Decode> = { gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync };
 
 /** Headers of the connection that a response came over, and of how its body was packed there. */
 const OF_THE_CONNECTION = new Set(['connection', ENCODING, 'content-length', 'keep-alive', 'transfer-encoding']);

@@ -81,19 +81,14 @@ export async function fenceKey<Tx, T>(
   }
   // The row of an expired key may be gone. A claim that was made in time and still runs decides (K3).
   const found = fenced.kind === 'expired' ? await opened.store.probe(opened.id) : fenced;
-  switch (found.kind) {
-    case 'existing': {
-      const described = await describeFound<Tx, T>(opened, found.row);
-      return 'ok' in described ? described : { fenced: false, ...described };
-    }
-    case 'locked':
-      return { fenced: false, ...describe<T>(opened, 'in_progress') };
-    case 'absent':
-      return refuse('key_expired', keysOf(opened));
-    case 'early':
-      return refuse('key_invalid', keysOf(opened));
-  }
+  if (found.kind === 'locked') return { fenced: false, ...describe<T>(opened, 'in_progress') };
+  if (found.kind !== 'existing') return refuse(UNUSABLE[found.kind], keysOf(opened));
+  const described = await describeFound<Tx, T>(opened, found.row);
+  return 'ok' in described ? described : { fenced: false, ...described };
 }
+
+/** The codes of a key that gets no tombstone, for it could not run any more, or yet. */
+const UNUSABLE = { absent: 'key_expired', early: 'key_invalid' } as const;
 
 /**
  * Returns the row, after the completer had a turn at it where its executor has left it: whoever asks need not wait for a

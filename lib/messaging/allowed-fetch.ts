@@ -104,29 +104,16 @@ function responseOf(incoming: http.IncomingMessage): Response {
 }
 
 /** IANA's special-purpose registry: what no stranger's server can have. */
-const SPECIAL = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-] as const;
+const SPECIAL4 =
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 ' +
+  '192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3';
+const SPECIAL6 = '2001::/23 2001:db8::/32 2002::/16 3fff::/20';
 
 const special = new BlockList();
-for (const [net, prefix] of SPECIAL) special.addSubnet(net, prefix, isIPv4(net) ? 'ipv4' : 'ipv6');
+for (const range of `${SPECIAL4} ${SPECIAL6}`.split(' ')) {
+  const [net = '', prefix] = range.split('/');
+  special.addSubnet(net, Number(prefix), isIPv4(net) ? 'ipv4' : 'ipv6');
+}
 /** The only part of IPv6 that is given to networks; the rest is not public at all. */
 const global6 = new BlockList();
 global6.addSubnet('2000::', 3, 'ipv6');

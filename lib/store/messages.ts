@@ -236,7 +236,7 @@ export interface Receipt {
   payloadHash: Uint8Array;
 }
 
-export interface ReceiveOptions {
+interface ReceiveOptions {
   /** The number of the attempt that it was taken for, with the payload that counts: nothing is compared or counted. */
   taken?: number | undefined;
   timeoutMs: number;

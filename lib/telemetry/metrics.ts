@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api';
 
 /** Counts of keys, each in a counter of its own, by operation. */
-export type Counted = keyof typeof COUNTERS;
+type Counted = keyof typeof COUNTERS;
 
 const COUNTERS = {
   created: 'Keys claimed: intents that began to execute',

@@ -128,8 +128,6 @@ export function findImports(tree: FileTree) {
   return { alias: found.find(({ prefix }) => prefix === '@/') ?? found[0], ending };
 }
 
-export type Imports = ReturnType<typeof findImports>;
-
 function compilerOptions(tree: FileTree, file: string, depth = 0): CompilerOptions {
   const text = tree.read(file) ?? tree.read(`${file}.json`);
   if (text === undefined || depth > 5) return {};
@@ -142,7 +140,7 @@ function compilerOptions(tree: FileTree, file: string, depth = 0): CompilerOptio
 }
 
 /** How one file of the app imports another; both are paths of .ts files in it. */
-export function specifier(from: string, to: string, { alias, ending }: Imports): string {
+export function specifier(from: string, to: string, { alias, ending }: ReturnType<typeof findImports>): string {
   const bare = to.replace(/\.tsx?$/, '').replace(ending === '' ? /\/index$/ : /$^/, '');
   if (alias && to.startsWith(alias.folder)) return alias.prefix + bare.slice(alias.folder.length) + ending;
   const relative = path.posix.relative(path.posix.dirname(from), bare);

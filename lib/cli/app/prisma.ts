@@ -42,9 +42,6 @@ export function findPrisma(tree: FileTree, packageJson: App['packageJson'], give
   return { at, isFolder, files, migrations };
 }
 
-/** The paths of an app's Prisma models and migrations, with what the models' files hold. */
-export type PrismaSchema = ReturnType<typeof findPrisma>;
-
 function filesOf(tree: FileTree, at: string): string[] {
   if (at.endsWith('.prisma')) return tree.read(at) === undefined ? [] : [at];
   return filesBelow(tree, at, /\.prisma$/);
@@ -100,16 +97,7 @@ function assertPostgres(files: readonly { content: string }[]): void {
 }
 
 /** The likely files, most likely first; below `src/` too. */
-const LIKELY = [
-  'lib/prisma',
-  'lib/db',
-  'lib/prisma/index',
-  'lib/db/index',
-  'server/db',
-  'server/prisma',
-  'db',
-  'prisma',
-];
+const LIKELY = 'lib/prisma lib/db lib/prisma/index lib/db/index server/db server/prisma db prisma'.split(' ');
 const NAMES = ['prisma', 'db', 'client', 'prismaClient', 'database', 'default'];
 
 /**

@@ -58,7 +58,7 @@ function indexOf(sql: string) {
 }
 
 /** An index as the kit's migrations make it. */
-export type KitIndex = NonNullable<ReturnType<typeof indexOf>>;
+type KitIndex = NonNullable<ReturnType<typeof indexOf>>;
 
 /** The bits of `pg_trigger.tgtype`: a trigger has another name where its table has. */
 const BITS = { ROW: 1, BEFORE: 2, INSERT: 4, DELETE: 8, UPDATE: 16, TRUNCATE: 32 } as const;
@@ -75,7 +75,7 @@ function triggerOf(sql: string) {
   return { table: table as TableName, name, calls, type, hasCondition: /\bWHEN \(/.test(sql), sql };
 }
 
-export type KitTrigger = NonNullable<ReturnType<typeof triggerOf>>;
+type KitTrigger = NonNullable<ReturnType<typeof triggerOf>>;
 
 function namesIn(list: string): string[] {
   return [...list.matchAll(/"(\w+)"/g)].map(([, name]) => name ?? '');

@@ -2,7 +2,7 @@ import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import type { Queryable } from '../database.ts';
 import { counted } from '../table.ts';
 import { checkNamed, type Finding } from './finding.ts';
-import { type KitIndex, type KitSql, readKitSql, scriptOf, statementFor } from './kit-sql.ts';
+import { type KitSql, readKitSql, scriptOf, statementFor } from './kit-sql.ts';
 import { checkTriggers, readTriggers, triggerFor } from './triggers.ts';
 
 const check = checkNamed('Tables');
@@ -11,6 +11,8 @@ interface FoundTable {
   called: string;
   isUnlogged: boolean;
 }
+
+type KitIndex = KitSql['indexes'][number];
 
 interface FoundIndex extends Pick<KitIndex, 'table' | 'name' | 'isUnique' | 'isPrimary' | 'isPartial'> {
   relname: string;

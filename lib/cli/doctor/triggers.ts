@@ -3,9 +3,11 @@ import { isAnswer } from '../../store/prisma/errors.ts';
 import type { Rename, TableName } from '../../store/prisma/tables.ts';
 import type { Queryable } from '../database.ts';
 import { checkNamed, type Finding } from './finding.ts';
-import { type KitSql, type KitTrigger, RUN_SQL, scriptOf, statementFor } from './kit-sql.ts';
+import { type KitSql, RUN_SQL, scriptOf, statementFor } from './kit-sql.ts';
 
 const check = checkNamed('Tables');
+
+type KitTrigger = KitSql['triggers'][number];
 
 interface FoundTrigger extends Pick<KitTrigger, 'table' | 'name' | 'calls' | 'type'> {
   /** The body of the function that it calls. */

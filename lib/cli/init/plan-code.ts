@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type FileTree, filesBelow, moduleNames, sourceFiles } from '../app/file-tree.ts';
 import { BOXES, type Box, findBox } from '../app/messaging-modules.ts';
-import { type App, type Imports, installed, specifier } from '../app/next-app.ts';
+import { type App, type findImports, installed, specifier } from '../app/next-app.ts';
 import type { findClient } from '../app/prisma.ts';
 import { blanked, callAt, withoutComments } from '../app/source-text.ts';
 import { type Plan, planOf } from './plan.ts';
@@ -18,7 +18,7 @@ export function moduleFiles({ src, packageJson }: App): { idempotency: string; o
 
 interface CodeOptions {
   app: App;
-  imports: Imports;
+  imports: ReturnType<typeof findImports>;
   client: ReturnType<typeof findClient>;
   /** The app is to have an outbox and an inbox. */
   messaging: boolean;

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { TABLES_OF } from '../../store/prisma/tables.ts';
 import type { SchemaPart } from '../../store/store.ts';
-import type { PrismaSchema } from '../app/prisma.ts';
+import type { findPrisma } from '../app/prisma.ts';
 import { withoutComments } from '../app/source-text.ts';
 import { CliError } from '../command.ts';
 import { type KitFiles, MODELS } from './kit-files.ts';
 import { type Plan, planOf } from './plan.ts';
+
+type PrismaSchema = ReturnType<typeof findPrisma>;
 
 /** The text between the marks of a part, with its hash. Line ends do not count: git may have changed them. */
 const blockIn = (part: SchemaPart, content: string) =>

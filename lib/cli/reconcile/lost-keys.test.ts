@@ -1,5 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { enterAll, leftOf, listing, lookUpAll, type Reconciled } from './lost-keys.ts';
+import { enterAll, leftOf, listing, lookUpAll } from './lost-keys.ts';
+
+type Reconciled = Parameters<typeof leftOf>[0];
 
 const named = (key: string) => ({ operation: 'pay', tenant: 'acme', principal: 'ann', key, payload: {} });
 afterEach(() => vi.restoreAllMocks());

@@ -1,10 +1,13 @@
 import { printable } from '../../core/printable.ts';
-import type { EnteredKey, NamedKey, NamedKeyState } from '../../engine/phases/lost-key.ts';
+import type { NamedKey, NamedKeyState } from '../../engine/phases/lost-key.ts';
 import { counted, table, when } from '../table.ts';
 import type { ConsumerEvent } from './inbox.ts';
 
+type LostState = Extract<NamedKeyState, { kind: 'lost' }>;
+type EnteredKey = Awaited<ReturnType<NonNullable<LostState['enter']>>>;
+
 /** A named key with what there is of it, and what became of it. */
-export interface Reconciled {
+interface Reconciled {
   named: NamedKey;
   state: NamedKeyState;
   entered?: EnteredKey;
@@ -69,16 +72,10 @@ function cellsOf({ named: { key, operation, principal }, state }: Reconciled): s
 }
 
 function inDatabase(state: NamedKeyState): string {
-  switch (state.kind) {
-    case 'known':
-      return state.state === 'in_progress' ? 'in progress: the completer goes on' : state.state;
-    case 'running':
-      return 'executing now';
-    case 'refused':
-      return `not looked up: ${state.why}`;
-    case 'lost':
-      return 'lost';
-  }
+  if (state.kind === 'running') return 'executing now';
+  if (state.kind === 'refused') return `not looked up: ${state.why}`;
+  if (state.kind === 'lost') return 'lost';
+  return state.state === 'in_progress' ? 'in progress: the completer goes on' : state.state;
 }
 
 /** Says in a few words what the outside knows of a lost key. */
@@ -92,26 +89,19 @@ function describeOutside(state: NamedKeyState): string {
   return said.join(', ') + (isByHand(state) ? '; a result by hand' : '');
 }
 
-const isByHand = ({ enter, calls, receivedEvents }: Extract<NamedKeyState, { kind: 'lost' }>) =>
+const isByHand = ({ enter, calls, receivedEvents }: LostState) =>
   enter !== undefined && receivedEvents.length === 0 && calls.every(({ answer }) => answer === 'unasked');
 
 /** Says what is left to do about a key, for a person; undefined where nothing is. */
 export function leftOf({ named, state, entered }: Reconciled): string | undefined {
-  switch (state.kind) {
-    case 'known':
-      return undefined;
-    case 'running':
-      return 'somebody executes it at this moment: look again';
-    case 'refused':
-      return `it is no call of the app: ${state.why}`;
-    case 'lost':
-      if (state.enter) return leftOfEntry(entered);
-      if (state.calls.some(({ answer }) => answer === 'absent')) return undefined; // nobody knows it: a retry may execute it
-      if (named.payload === undefined)
-        return 'nobody can be asked without its payload: add it to the line, or a "result"';
-      if (state.calls.length === 0 && state.stoppedBy === undefined) return undefined;
-      return 'nobody can be asked: find out, and add a "result" to the line';
-  }
+  if (state.kind === 'known') return undefined;
+  if (state.kind === 'running') return 'somebody executes it at this moment: look again';
+  if (state.kind === 'refused') return `it is no call of the app: ${state.why}`;
+  if (state.enter) return leftOfEntry(entered);
+  if (state.calls.some(({ answer }) => answer === 'absent')) return undefined; // nobody knows it: a retry may execute it
+  if (named.payload === undefined) return 'nobody can be asked without its payload: add it to the line, or a "result"';
+  if (state.calls.length === 0 && state.stoppedBy === undefined) return undefined;
+  return 'nobody can be asked: find out, and add a "result" to the line';
 }
 
 function leftOfEntry(entered: EnteredKey | undefined): string | undefined {

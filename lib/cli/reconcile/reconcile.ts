@@ -12,7 +12,7 @@ import { explainFault } from '../database.ts';
 import { counted } from '../table.ts';
 import { type ConsumerEvent, findOrphans, inboxAddress } from './inbox.ts';
 import { readNamedKeys } from './key-file.ts';
-import { enterAll, figures, leftOf, listing, lookUpAll, type Reconciled } from './lost-keys.ts';
+import { enterAll, figures, leftOf, listing, lookUpAll } from './lost-keys.ts';
 
 const help = `oncekit reconcile --keys <file> [--inbox <variable> …]
 
@@ -90,7 +90,11 @@ function askerOf({ yes, json }: { yes: boolean; json: boolean }): (question: str
   return process.stdin.isTTY && process.stdout.isTTY && !json ? confirm : async () => false;
 }
 
-function conclude(keys: readonly Reconciled[], orphans: readonly ConsumerEvent[], json: boolean): number {
+function conclude(
+  keys: Awaited<ReturnType<typeof lookUpAll>>,
+  orphans: readonly ConsumerEvent[],
+  json: boolean,
+): number {
   const left = keys.flatMap((each) => {
     const why = leftOf(each);
     return why === undefined ? [] : `${each.named.key}: ${why}`;

@@ -3,7 +3,7 @@ import { upcastData } from '../../core/older-data.ts';
 import type { Write } from '../../store/leases.ts';
 import { type Answer, decodeAnswer, encodeAnswer, encodeStep } from '../answer.ts';
 import { type RefusalAnswer, runToEnd } from '../handler.ts';
-import { type Keeping, keptRefusal, unkeptResponse } from '../kept.ts';
+import { keptRefusal, unkeptResponse } from '../kept.ts';
 import type { StepVersion } from './context.ts';
 import type { Compensation } from './journal.ts';
 import { assertGoesOn, beginStep, endRun, inStepSpan, type PhasesRun, reportError, runStep } from './run.ts';
@@ -79,7 +79,7 @@ export function finishStep<Tx, R>(
 }
 
 /** Which answers of a run are kept: all of them, once a foreign call of it may have been done. */
-export function keepingOf<Tx>(running: PhasesRun<Tx>): Keeping {
+export function keepingOf<Tx>(running: PhasesRun<Tx>): Parameters<typeof keptRefusal>[1] {
   const { options, journal } = running;
   return { options, onKept: journal.executed === false ? undefined : (error) => reportError(running, error) };
 }

@@ -13,7 +13,7 @@ import { isOfOtherKey, retentionOf, thingOfInput } from '../thing.ts';
 import { asBegun, claimOf, executeInTransaction } from '../transaction.ts';
 import { completeKey } from './completer.ts';
 import { encodeInput } from './stored-input.ts';
-import { type CallAnswer, Trial, tryOperation } from './trial.ts';
+import { Trial, tryOperation } from './trial.ts';
 
 /** A key that the database may have lost, as somebody outside of it knows it. */
 export interface NamedKey extends KeyId {
@@ -38,7 +38,7 @@ export type NamedKeyState =
 interface LostKeyState {
   kind: 'lost';
   /** In the order of the operation; the last one may be other than found, and what is behind it is not known. */
-  calls: readonly { name: string; answer: CallAnswer }[];
+  calls: Readonly<Trial['calls']>;
   /** The events among those it announces that were received before. */
   receivedEvents: readonly string[];
   /** Why the operation went no further, where no call was in its way: a refusal's code, or the name of an error. */
@@ -47,7 +47,7 @@ interface LostKeyState {
   enter?: (actor: string) => Promise<EnteredKey>;
 }
 
-export type EnteredKey =
+type EnteredKey =
   /** `state`: what came of it; undefined where a completer has to go on with it. */
   | { kind: 'entered'; state: KeyState | undefined }
   /** A row has come meanwhile. */

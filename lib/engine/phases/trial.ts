@@ -14,7 +14,7 @@ import { readLookedUp, runInTime } from './foreign-exchange.ts';
 import { Journal } from './journal.ts';
 
 /** A foreign system's answer about a call. `unasked`: it has no look-up, or that gave no answer. */
-export type CallAnswer = 'found' | 'absent' | 'pending' | 'unasked';
+type CallAnswer = 'found' | 'absent' | 'pending' | 'unasked';
 
 /**
  * Finds out what the outside knows of an operation that this database has no key of: the operation runs once more, in one

@@ -12,7 +12,7 @@ import {
   type RetryBudgetOptions,
   type RetryPolicy,
 } from './policy.ts';
-import { type Clock, type Reply, sendOnce } from './send-once.ts';
+import { type Clock, sendOnce } from './send-once.ts';
 
 /** Why an attempt is worth another: its status, or how it was lost. */
 export type RetryReason = 'timeout' | 'network' | `status ${number}`;
@@ -93,6 +93,7 @@ function clientOf(options: RetryingFetchOptions) {
 
 type Client = ReturnType<typeof clientOf>;
 
+type Reply = Awaited<ReturnType<typeof sendOnce>>;
 type Ended = Exclude<Reply, { type: 'aborted' }>;
 
 async function run(client: Client, call: Prepared, endsAt: number, breaker?: CircuitBreaker): Promise<Response> {

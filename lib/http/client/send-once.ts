@@ -12,7 +12,7 @@ export interface Clock {
 }
 
 /** How one attempt ended. */
-export type Reply =
+type Reply =
   | { type: 'answered'; response: Response }
   /** Timeout, reset, refused connection: nothing is known. */
   | { type: 'lost'; reason: 'timeout' | 'network'; error: unknown }

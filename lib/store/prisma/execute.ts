@@ -16,7 +16,7 @@ import { completedRow, completionStatement, FIRST_TOKEN } from './keys/complete.
 import { find, findObstacle, isCommitted, KEY_COLUMNS, keyValues, type RawRow, toKeyRow } from './keys/read.ts';
 import { explainSchemaError } from './keys/schema.ts';
 import { LEVEL } from './statement.ts';
-import { type ExplainedRollback, explain, type Last, SILENCE_MS, type TransactionPlan } from './transaction-plan.ts';
+import { explain, type Last, SILENCE_MS, type TransactionPlan, type TransactionResult } from './transaction-plan.ts';
 
 const LOWEST = 'ReadCommitted';
 
@@ -45,28 +45,22 @@ export async function execute<Tx>(
   };
   for (let attempt = 1; ; attempt++) {
     const ended = await db.runTransaction(plan, how);
-    switch (ended.kind) {
-      case 'vanished':
-        if (attempt === MAX_CLAIMS) return { kind: 'locked' };
-        continue;
-      case 'rolled_back':
-        return await afterRollback(db, claim, ended);
-      case 'committed': {
-        const { made, rows, isProven } = ended;
-        if (rows.length === 0) return { kind: 'in_doubt', error: nothingWritten() };
-        const row = completedRow(claim, made.claimed, made.completion, rows);
-        return isProven ? { kind: 'committed', row } : await confirmCommit(db, row, how.maxWaitMs);
-      }
-      default:
-        return ended;
+    if (ended.kind === 'rolled_back') return await afterRollback(db, claim, ended);
+    if (ended.kind === 'committed') {
+      const { made, rows, isProven } = ended;
+      if (rows.length === 0) return { kind: 'in_doubt', error: nothingWritten() };
+      const row = completedRow(claim, made.claimed, made.completion, rows);
+      return isProven ? { kind: 'committed', row } : await confirmCommit(db, row, how.maxWaitMs);
     }
+    if (ended.kind !== 'vanished') return ended;
+    if (attempt === MAX_CLAIMS) return { kind: 'locked' };
   }
 }
 
 async function afterRollback(
   db: Db,
   claim: Claim,
-  { at, error, means, why, made }: ExplainedRollback<Made>,
+  { at, error, means, why, made }: Extract<TransactionResult<Made, never>, { kind: 'rolled_back' }>,
 ): Promise<ExecutionResult> {
   if (means === 'locked') return { kind: 'locked' };
   if (means === 'missing_schema') await db.throwMissingSchema(error);

@@ -20,9 +20,8 @@ import {
   type TransactionResult,
   withinDeadline,
 } from './transaction-plan.ts';
-import type { CommitAnswer } from './wire/connection.ts';
 import type { PoolLike } from './wire/driver.ts';
-import { type AcquiredConnection, acquire } from './wire/pool.ts';
+import { acquire } from './wire/pool.ts';
 import { QueryQueue } from './wire/query-queue.ts';
 
 /**
@@ -134,7 +133,7 @@ async function commit<Made extends Last>(
   made: Made,
   { isReplicated, withinMs }: { isReplicated: boolean; withinMs: number },
 ): Promise<TransactionResult<Made, never>> {
-  let answer: CommitAnswer;
+  let answer: Awaited<ReturnType<typeof connection.commit>>;
   try {
     answer = await withTimeout(connection.commit(made.last, { isReplicated }), withinMs);
   } catch (error) {
@@ -148,5 +147,7 @@ async function commit<Made extends Last>(
   const error = 'error' in last ? last.error : new Error(`COMMIT was answered with ${ended.tag}.`);
   return { ...rolledBack(error, 'completion'), made };
 }
+
+type AcquiredConnection = Awaited<ReturnType<typeof acquire>>;
 
 const overdue = () => new StoreUnavailableError('The transaction took longer than its timeoutMs, and was rolled back.');

@@ -72,21 +72,16 @@ async function resultOf(
   held: HeldKey,
   ended: TransactionResult<Made, never>,
 ): Promise<Transacted> {
-  switch (ended.kind) {
-    case 'in_doubt':
-      return ended;
-    case 'rolled_back': {
-      const { means, error, why } = ended;
-      if (means === 'missing_schema') await db.throwMissingSchema(error);
-      return { kind: 'rolled_back', error: means === 'overtaken' ? leaseLost(held) : explain(ended), why };
-    }
-    case 'committed': {
-      const { write } = ended.made;
-      const row = write.settle && toKeyRow(ended.rows[0] as RawRow);
-      const committed = row ? ({ kind: 'committed', row } as const) : ({ kind: 'committed' } as const);
-      return ended.isProven ? committed : await confirmPhase(db, how, { held, write }, committed);
-    }
+  if (ended.kind === 'in_doubt') return ended;
+  if (ended.kind === 'rolled_back') {
+    const { means, error, why } = ended;
+    if (means === 'missing_schema') await db.throwMissingSchema(error);
+    return { kind: 'rolled_back', error: means === 'overtaken' ? leaseLost(held) : explain(ended), why };
   }
+  const { write } = ended.made;
+  const row = write.settle && toKeyRow(ended.rows[0] as RawRow);
+  const committed = row ? ({ kind: 'committed', row } as const) : ({ kind: 'committed' } as const);
+  return ended.isProven ? committed : await confirmPhase(db, how, { held, write }, committed);
 }
 
 const HAS_STEP = `

@@ -14,7 +14,7 @@ import { isRead } from './client.ts';
 import type { PoolLike } from './wire/driver.ts';
 
 /** Prisma's, which each query of a client passes on its way to a connection: it collects the `findUnique` calls of a tick. */
-export interface Loader {
+interface Loader {
   request(request: LoaderRequest): Promise<unknown>;
   options: { singleLoader(request: LoaderRequest): Promise<unknown> };
 }

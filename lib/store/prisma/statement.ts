@@ -16,7 +16,7 @@ export interface Statement {
 export type Rows = readonly unknown[];
 
 /** The server's answer to one statement, as a value: nobody may be there to catch an error. */
-export type StatementAnswer = { rows: Rows } | { error: unknown };
+type StatementAnswer = { rows: Rows } | { error: unknown };
 
 /** Isolation levels as SQL has them. */
 export const SQL_LEVELS = {

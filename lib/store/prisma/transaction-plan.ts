@@ -55,7 +55,7 @@ export type TransactionResult<Made, Conflict> =
   { kind: 'committed'; made: Made; rows: Rows; isProven: boolean } | Conflict | ExplainedRollback<Made> | InDoubt;
 
 /** `made` is there where the user's code had returned. */
-export interface ExplainedRollback<Made = unknown> extends RolledBack {
+interface ExplainedRollback<Made = unknown> extends RolledBack {
   means: ErrorMeaning;
   made?: Made | undefined;
 }

@@ -11,7 +11,7 @@ import {
 } from '../async-context.ts';
 import { type PrismaClientLike, type RawQueries, scopeOf, type TransactionOptions } from '../client.ts';
 import { isLazy, takeAll, txOf } from '../handler-tx.ts';
-import { type Loader, type LoaderOwner, requestOf, tellOfGlobal } from '../query-loader.ts';
+import { type LoaderOwner, requestOf, tellOfGlobal } from '../query-loader.ts';
 
 /**
  * The two places inside a Prisma client at which an async context would be lost, or be the wrong one. Both are looked for
@@ -78,7 +78,7 @@ function interceptClient(client: PrismaClientLike): RawQueries & Pick<Insides, '
     Object.defineProperty(original, '$transaction', { value: nestedIn(original, $transaction), configurable: true });
   });
   // Its class is that of all clients of this copy of Prisma. One that is not ours may be called in a handler, too.
-  const loaders = Object.getPrototypeOf(loader) as Loader;
+  const loaders = Object.getPrototypeOf(loader) as typeof loader;
   once(loaders, () => {
     loaders.request = requestOf(loaders.request);
   });

@@ -5,7 +5,6 @@ import {
   isSamePayload,
   type KnownRow,
   type Receipt,
-  type ReceiveOptions,
   type Receiving,
 } from '../../messages.ts';
 import type { RawQueries } from '../client.ts';
@@ -70,7 +69,7 @@ export async function receive<Tx>(
   db: Db,
   event: Receipt,
   run: (tx: Tx) => Promise<string | null>,
-  { timeoutMs, retentionMs, onPoint, taken }: ReceiveOptions,
+  { timeoutMs, retentionMs, onPoint, taken }: Parameters<InboxStore<Tx>['receive']>[2],
 ): Promise<Receiving> {
   const { source, eventId, payloadHash } = event;
   const values = [source, eventId, payloadHash, retentionMs, idleLimit(timeoutMs), taken ?? null];
@@ -89,24 +88,16 @@ export async function receive<Tx>(
   const how = { timeoutMs, maxWaitMs: MAX_WAIT_MS, beforeCommit: () => onPoint('handled') };
   const began = performance.now();
   const ended = await db.runTransaction(plan, how);
-  switch (ended.kind) {
-    case 'committed':
-      return ended.isProven ? { kind: 'processed' } : await confirmReceived(db, event);
-    case 'in_doubt':
-      return { kind: 'failed', error: ended.error, isConflict: false };
-    case 'rolled_back': {
-      const { error } = ended;
-      // Once claimed, it may be the handler's: a statement out of its time, another system's database. If it is the kit's
-      // database that is away, counting the failure finds out.
-      if (ended.at === 'claim') {
-        if (isOutage(error)) throw outageError(error, performance.now() - began);
-        await db.throwMissingSchema(error);
-      }
-      return { kind: 'failed', error: explain(ended), isConflict: ended.why === 'conflict' };
-    }
-    default:
-      return ended;
+  if (ended.kind === 'committed') return ended.isProven ? { kind: 'processed' } : await confirmReceived(db, event);
+  if (ended.kind === 'in_doubt') return { kind: 'failed', error: ended.error, isConflict: false };
+  if (ended.kind !== 'rolled_back') return ended;
+  // Once claimed, it may be the handler's: a statement out of its time, another system's database. If it is the kit's
+  // database that is away, counting the failure finds out.
+  if (ended.at === 'claim') {
+    if (isOutage(ended.error)) throw outageError(ended.error, performance.now() - began);
+    await db.throwMissingSchema(ended.error);
   }
+  return { kind: 'failed', error: explain(ended), isConflict: ended.why === 'conflict' };
 }
 
 async function findConflict(db: RawQueries, event: Receipt, taken: number | undefined): Promise<Receiving> {

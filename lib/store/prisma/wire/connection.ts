@@ -3,13 +3,18 @@ import type { IsolationLevel } from '../../rows.ts';
 import { type PrismaClientLike, queriesBy, transactBy } from '../client.ts';
 import { driverError, isAnswer, isStalePreparedStatement } from '../errors.ts';
 import { isReplicatedStatement, unreplicatedError } from '../replication.ts';
-import { rowsOf, SQL_LEVELS, type Statement, type StatementAnswer } from '../statement.ts';
+import { rowsOf, SQL_LEVELS, type Statement } from '../statement.ts';
 import type { ClientLike } from './driver.ts';
-import { PipelinedQuery, type PipelinedStatement, type PreparedStatements, type StatementResult } from './pipeline.ts';
+import { PipelinedQuery } from './pipeline.ts';
 import { renewStatementNames, statementName } from './user-statements.ts';
 
+type Pipeline = ConstructorParameters<typeof PipelinedQuery>;
+type PipelinedStatement = Pipeline[0][number];
+type StatementResult = Parameters<PipelinedStatement['onResult']>[0];
+type StatementAnswer = Parameters<typeof rowsOf>[0];
+
 /** The server's answers to a completion, and to the COMMIT behind it: `tag` is ROLLBACK where the transaction had failed. */
-export interface CommitAnswer {
+interface CommitAnswer {
   last: StatementAnswer;
   commit: { tag: string } | { error: unknown };
 }
@@ -19,7 +24,7 @@ const connections = new WeakMap<ClientLike, TrackedConnection>();
 /** A connection of the user's pool, on which the kit sends its statements in pipelines. */
 export class TrackedConnection {
   readonly #client: ClientLike;
-  readonly #prepared: PreparedStatements = new Map();
+  readonly #prepared: Pipeline[1] = new Map();
   /** True if the server behind it stays the same, so that it may keep prepared statements. Unknown before its first pipeline. */
   #isDirect: boolean | undefined;
   /** A COMMIT on it has stopped waiting for its synchronous standby. */

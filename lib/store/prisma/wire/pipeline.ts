@@ -3,7 +3,7 @@ import type { Statement } from '../statement.ts';
 import { parserOf, toWire, WireWriter } from './encoding.ts';
 
 /** The server's answer to one statement of a pipeline. `error`: as `pg` gives it. */
-export type StatementResult = { rows: Row[]; tag: string } | { error: unknown };
+type StatementResult = { rows: Row[]; tag: string } | { error: unknown };
 
 type Row = Record<string, unknown>;
 
@@ -18,10 +18,10 @@ interface ConnectionLike {
 }
 
 /** The statements that a connection's server has prepared, by their name, with the columns of their rows. */
-export type PreparedStatements = Map<string, readonly Field[]>;
+type PreparedStatements = Map<string, readonly Field[]>;
 
 /** One statement of a pipeline. */
-export interface PipelinedStatement extends Statement {
+interface PipelinedStatement extends Statement {
   /** The name under which the server may prepare it; none where the next transaction may meet another server. */
   name?: string | undefined;
   /** True if it answers in no columns that would have to be described. */

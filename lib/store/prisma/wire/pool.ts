@@ -115,7 +115,7 @@ export function isWrapped(pool: PoolLike): boolean {
 }
 
 /** A connection that is the kit's until it is released, which is done once, and never throws. */
-export type AcquiredConnection = Readonly<ReturnType<typeof acquiredOf>>;
+type AcquiredConnection = Readonly<ReturnType<typeof acquiredOf>>;
 
 /**
  * Takes a connection from a wrapped pool, once the writes of phases that may be read on it are committed (ADR 37). One that
