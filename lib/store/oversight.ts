@@ -99,6 +99,8 @@ export interface KeyFilter {
   tenant?: string | undefined;
   principal?: string | undefined;
   operation?: string | undefined;
+  /** Only keys of this name, to the letter. */
+  key?: string | undefined;
   /** Only the key that holds this thing. */
   thing?: string | undefined;
   state?: KeyState | undefined;

@@ -127,6 +127,14 @@ test('a name that several keys have is not guessed at', async () => {
   await expect(keys('show', 'twice')).rejects.toThrow(/^There are 2 keys of that name:\n.+\n.+$/);
   expect((await keys('show', 'twice', '--principal', 'ann')).words).toMatch(/Next +needs attention, due /);
   await expect(keys('show', 'twic')).rejects.toThrow('There is no key twic.');
+
+  const { rows } = await sql.query<{ key: string }>(
+    `INSERT INTO idempotency_keys (tenant, principal, operation, key, state, schema_version, claimed_at, settled_at, expires_at)
+     SELECT 'acme', 'ann', 'later', n || '-stuck', 'succeeded', 1, now() + interval '1 s', now() + interval '1 s', now() + interval '1 h'
+       FROM generate_series(1, 51) n RETURNING key`,
+  );
+  expect((await keys('show', 'stuck')).words).toMatch(/Recovery point +reserve\n/);
+  await sql.query('DELETE FROM idempotency_keys WHERE key = ANY ($1)', [rows.map(({ key }) => key)]);
 });
 
 test('X3 releases once, by name, and never what may live or cannot be asked about', async () => {

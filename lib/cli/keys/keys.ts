@@ -157,12 +157,8 @@ function told(operated: ActResult, says: Record<ActResult, string>): CommandResu
 
 /** @throws CliError where there is none of that name, or more than one */
 async function findOne(admin: Admin, key: string, whose: Partial<KeyId>): Promise<KeySummary> {
-  const { rows } = await admin.listKeys({ search: key, operation: whose.operation, limit: 50, offset: 0 });
-  const fits = (row: KeySummary) =>
-    row.key === key &&
-    (whose.tenant ?? row.tenant) === row.tenant &&
-    (whose.principal ?? row.principal) === row.principal;
-  const found = rows.filter(fits);
+  const { operation, tenant, principal } = whose;
+  const { rows: found } = await admin.listKeys({ key, operation, tenant, principal, limit: 50, offset: 0 });
   if (found.length === 1) return found[0] as KeySummary;
   if (found.length === 0) {
     throw new CliError(

@@ -114,7 +114,7 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
   if (claimedSince) when.push(`claimed_at >= ${at(claimedSince)}`);
   if (claimedBefore) when.push(`claimed_at < ${at(claimedBefore)}`);
   const where = [...when];
-  for (const name of ['tenant', 'principal', 'operation', 'thing', 'state'] as const)
+  for (const name of ['tenant', 'principal', 'operation', 'key', 'thing', 'state'] as const)
     if (filter[name]) where.push(`${name} = ${given(filter[name])}`);
   if (stuck) where.push(isStuck(given(stuckAfterMs)));
   // One row more than asked for tells whether there is a next page, without counting all of them.
@@ -128,8 +128,8 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
 
   const isOpen = stuck || state === 'in_progress' || state === 'unknown';
   const holders = (condition: string) => `(SELECT idempotency_keys.* FROM ${HOLDERS} WHERE ${condition}) AS holders`;
-  const { thing } = filter;
-  const all = thing ? holders(`held.thing = ${given(thing)}`) : walked;
+  const { thing, key } = filter;
+  const all = thing ? holders(`held.thing = ${given(thing)}`) : key ? 'idempotency_keys' : walked;
   if (!search) return pageOf(from(isOpen ? OPEN_KEYS : all));
   const [text, end] = [given(search), given(`${search}\u{10FFFF}`)];
   const begins = (column: string) => `${column} >= ${text} AND ${column} < ${end}`;
