@@ -99,7 +99,7 @@ export interface InboxStore<Tx> extends MessageStore {
   recordFailure(
     event: Receipt,
     /** `payload` for the next try, null where it is not kept; one pause for each attempt but the last: beyond them it is dead. */
-    failure: Pick<ReceiveOptions, 'taken'> & { payload: string | null; pausesMs: number[]; error: string },
+    failure: { payload: string | null; pausesMs: number[]; error: string; taken?: number | undefined },
   ): Promise<KnownRow>;
 
   /** Records that an event came with another payload than the one that counts. */
