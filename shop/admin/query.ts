@@ -87,11 +87,6 @@ export function filterOf(query: KeysQuery, also: NonNullable<KeyFilter['also']>)
 
 const at = (given: string | undefined) => (given ? new Date(`${given}Z`) : undefined);
 
-/** A time as the filters of the address have it. */
-export function toMinute(time: Date): string {
-  return time.toISOString().slice(0, 16);
-}
-
 /** The keys that somebody must act upon, the oldest first: as many as one looks at before acting. */
 export const STUCK: KeyFilter = { stuck: true, sort: 'oldest', limit: 5, offset: 0 };
 

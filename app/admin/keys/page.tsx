@@ -14,7 +14,7 @@ import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import { admin, keptFor, operationNames } from '../../../shop/admin/admin.ts';
 import { renderedAt } from '../../../shop/admin/clock.ts';
-import { findKeys } from '../../../shop/admin/linked.ts';
+import { findKeys, foundBesides } from '../../../shop/admin/linked.ts';
 import {
   chartBegin,
   filterOf,
@@ -80,7 +80,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
       <h2 className="mb-3 text-lg font-semibold">
         {headingOf(query, page.rows.length + (page.heldForever?.length ?? 0))}
       </h2>
-      <KeyFilters query={query} operations={operationNames} />
+      <KeyFilters query={query} operations={operationNames} foundBesides={foundBesides} />
       <HeldForever things={page.heldForever} />
       <KeyTable rows={page.rows} now={now} isNarrowed={isNarrowed(query)} />
       <Pager

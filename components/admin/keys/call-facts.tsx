@@ -2,7 +2,7 @@ import type { PhaseView } from 'oncekit/admin';
 import type { LinkedRow } from '../../../shop/admin/linked.ts';
 import { Detail, Details } from '../../ui/details.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
-import { RelativeTime } from '../shared/relative-time.tsx';
+import { Moment } from '../shared/moment.tsx';
 
 interface Props {
   call: PhaseView;
@@ -38,10 +38,7 @@ export function CallFacts({ call, linked, now }: Props) {
         {call.firstSentAt ? (
           <>
             {call.sends === 1 ? ', at ' : ', first at '}
-            <span className="tabular-nums">{utc(call.firstSentAt)}</span>{' '}
-            <span className="text-muted">
-              (<RelativeTime at={call.firstSentAt} now={now} />)
-            </span>
+            <Moment at={call.firstSentAt} now={now} precision="second" />
           </>
         ) : null}
         {call.notExecuted > 0 ? `; ${call.notExecuted} of them did nothing, the provider has said` : ''}
@@ -49,6 +46,3 @@ export function CallFacts({ call, linked, now }: Props) {
     </Details>
   );
 }
-
-/** A time to the second, with its zone. */
-export const utc = (at: Date) => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;

@@ -1,6 +1,6 @@
 import type { KeyDetail, KeyEvent } from 'oncekit/admin';
 import { Notice } from '../../ui/notice.tsx';
-import { utc } from './call-facts.tsx';
+import { utc } from '../shared/moment.tsx';
 
 /** Shows what was heard of a key that nobody has ended, before a person's own opinion. Nothing where nothing was heard. */
 export function HeardNotice({ detail: { heard, events } }: { detail: KeyDetail }) {
@@ -15,7 +15,7 @@ export function HeardNotice({ detail: { heard, events } }: { detail: KeyDetail }
             <li key={`${event.type} ${event.at.getTime()} ${event.detail?.said}`}>
               {wordsOf(event)} at{' '}
               <time dateTime={event.at.toISOString()} className="tabular-nums">
-                {utc(event.at)}
+                {utc(event.at, 'second')}
               </time>
               {unconfirmed.has(event.detail?.reference) ? '. The provider, asked about that, has not confirmed it' : ''}
               .

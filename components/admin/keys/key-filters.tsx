@@ -1,4 +1,3 @@
-import { foundBesides } from '../../../shop/admin/linked.ts';
 import type { KeysQuery } from '../../../shop/admin/query.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field, SelectField } from '../../ui/field.tsx';
@@ -9,10 +8,12 @@ import { stateName, states } from './state-badge.tsx';
 interface Props {
   query: KeysQuery;
   operations: readonly string[];
+  /** What the app's own rows are found by, in words; '' for nothing. */
+  foundBesides: string;
 }
 
 /** A GET form: what is filtered stands in the address, to be kept and passed on. */
-export function KeyFilters({ query, operations }: Props) {
+export function KeyFilters({ query, operations, foundBesides }: Props) {
   const { state, stuck, operation, q, from, to, sort, page: _, ...whose } = query;
   // An operation of another version of the app may still have rows.
   const names = operation && !operations.includes(operation) ? [...operations, operation] : operations;

@@ -1,10 +1,10 @@
 import type { KeyState } from 'oncekit';
 import type { OutcomeBucket } from 'oncekit/admin';
-import { type KeysQuery, toMinute } from '../../../shop/admin/query.ts';
+import type { KeysQuery } from '../../../shop/admin/query.ts';
 import { Cell, Row, Table } from '../../ui/table.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
 import { TitledPanel } from '../../ui/titled-panel.tsx';
-import { withQuery } from '../shared/addresses.ts';
+import { toMinute, withQuery } from '../shared/addresses.ts';
 import { type Column, columnsOf, STEP_MS, series } from './outcome-series.ts';
 
 interface Props {

@@ -27,3 +27,8 @@ export function keyHref(
   const params = { tenant, principal, operation, key, ...(notice ? { notice } : {}), ...more };
   return `/admin/keys/detail?${new URLSearchParams(params)}`;
 }
+
+/** A time as the filters of an address have it. */
+export function toMinute(time: Date): string {
+  return time.toISOString().slice(0, 16);
+}

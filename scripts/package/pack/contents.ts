@@ -22,8 +22,8 @@ const WANTED = [
 /** Of dist/, what must not be: the demo, its database client, tests. */
 const UNWANTED = /\.(test|testsuite|fixture|child|test-d)\./;
 const MODELS = ['prisma/idempotency.prisma', 'prisma/messaging.prisma'];
-/** The kit's part of an app's installation. In kB; raise them with a reason (last: evidence that is acted upon before a person's word). */
-const MOST = { packedKb: 945, unpackedKb: 2915 };
+/** The kit's part of an app's installation. In kB; raise them with a reason (last: receipts, and a search of keys by any id in hand). */
+const MOST = { packedKb: 955, unpackedKb: 2945 };
 
 /** Builds, packs and looks at what is in the tarball. Undefined where there is none. */
 export async function checkTarball({ report, signal, isThorough }: Packing): Promise<Tarball | undefined> {
