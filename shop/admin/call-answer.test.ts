@@ -1,6 +1,6 @@
 import type { KeyDetail, PhaseView } from 'oncekit/admin';
 import { expect, test } from 'vitest';
-import { callAnswers } from './call-answer.ts';
+import { callAnswers, leavesDoubt } from './call-answer.ts';
 
 const at = new Date('2026-11-29T22:44:10Z');
 const call: PhaseView = {
@@ -28,8 +28,13 @@ function said(
   ended: string | 'succeeded' | 'open',
   events: Partial<KeyDetail['events'][number]>[] = [],
 ) {
+  const [answer] = answersOf(step, ended, events);
+  return { title: answer?.title, effects: answer?.effects.length, notes: answer?.notes.map(({ words }) => words) };
+}
+
+function answersOf(...[step, ended, events = []]: Parameters<typeof said>) {
   const isRefused = ended !== 'succeeded' && ended !== 'open';
-  const [answer] = callAnswers(
+  return callAnswers(
     {
       state: isRefused ? 'failed' : ended === 'open' ? 'unknown' : 'succeeded',
       settledAt: ended === 'open' ? null : at,
@@ -42,7 +47,6 @@ function said(
     },
     { verbs: { charged: 'charged' } },
   );
-  return { title: answer?.title, effects: answer?.effects.length, notes: answer?.notes.map(({ words }) => words) };
 }
 const given = { type: 'verdict', detail: { step: 'charged', verdict: 'failed' } } as const;
 const proof = (reference: string) =>
@@ -89,4 +93,19 @@ test.each<[string, ReturnType<typeof said>, ReturnType<typeof said>]>([
   ['sends that did nothing', said({ notExecuted: 1 }, 'open'), { title: 'Not charged so far', effects: 0, notes: [] }],
 ])('of %s it is said what is known, and no more', (_, is, expected) => {
   expect(is).toEqual(expected);
+});
+
+test.each<[string, boolean, Parameters<typeof said>]>([
+  ['a receipt', false, [answered, 'succeeded']],
+  [
+    'a receipt behind "send it again"',
+    true,
+    [answered, 'succeeded', [{ ...given, detail: { ...given.detail, verdict: 'retry' } }]],
+  ],
+  ['a second proof', true, [answered, 'succeeded', [proof('pi_2')]]],
+  ['a decline', false, [{ notExecuted: 1 }, 'card_declined']],
+  ['a decline that a look-up has found', false, [{ ...done, knownBy: 'lookup' }, 'card_declined']],
+  ['a decline behind a send that nobody knows', true, [{ sends: 2, notExecuted: 1 }, 'card_declined']],
+])('%s leaves a doubt: %s', (_, isDoubt, how) => {
+  expect(answersOf(...how).map(leavesDoubt)).toEqual([isDoubt]);
 });

@@ -41,6 +41,11 @@ export function callAnswers(key: Key, options: AnswerOptions = {}): CallAnswer[]
   return key.phases.filter(({ kind }) => kind === 'foreign').map((call) => answerOf(key, call, options));
 }
 
+/** Tells whether more may have been done than is known, or more was done than once, by the answer of a key that has ended. */
+export function leavesDoubt({ tone, since, effects }: CallAnswer): boolean {
+  return tone === 'bad' || since !== null || (tone === 'warn' && effects.length > 0);
+}
+
 function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnonymous }: AnswerOptions): CallAnswer {
   const { name, state, reference } = call;
   const verb = verbs[name] ?? 'done';

@@ -9,6 +9,7 @@ import { RefreshPlain } from '../../../../components/shop/refresh-plain.tsx';
 import { RefundForm } from '../../../../components/shop/refund-form.tsx';
 import { RefundList } from '../../../../components/shop/refund-list.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
+import { leavesDoubt } from '../../../../shop/admin/call-answer.ts';
 import { isAdmin } from '../../../../shop/admin/session.ts';
 import { cancelOrder } from '../../../../shop/orders/cancel.ts';
 import { findAnyOrder, findOrder, isChargeInDoubt } from '../../../../shop/orders/orders.ts';
@@ -26,14 +27,15 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
   const order = own ?? ((await isAdmin()) ? await findAnyOrder(id) : null);
   if (!order) notFound();
   const isOpen = order.status === 'paying' || order.refunds.some(({ status }) => status === 'pending');
-  const isInDoubt = await isChargeInDoubt(order);
-  const payment = await paymentProgress(order);
+  const [payment, answer] = await Promise.all([paymentProgress(order), paymentAnswer(order)]);
+  const isUnclear = order.status !== 'paying' && answer !== undefined && leavesDoubt(answer);
+  const isInDoubt = isUnclear || (await isChargeInDoubt(order));
   const isCancellable = own?.status === 'pending' || own?.status === 'cancelled';
   return (
     <>
       <OrderHeading status={order.status} isOwn={own !== null} isInDoubt={isInDoubt} payment={payment} />
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
-        <OrderView order={order} payment={await paymentAnswer(order)} />
+        <OrderView order={order} payment={answer} />
         <div className="grid gap-6">
           {own?.paymentIntent ? (
             <RefundForm

@@ -1,5 +1,4 @@
 import type { KeyState } from '../../../core/key-state.ts';
-import type { KeyId } from '../../../core/scope.ts';
 import type { Leases } from '../../leases.ts';
 import type { KeyFilter, ListedKey, Oversight, Overview } from '../../oversight.ts';
 import type { RawQueries } from '../client.ts';
@@ -103,7 +102,7 @@ SELECT tenant, operation, thing FROM idempotency_things
  * their keys: a million of them are looked through.
  */
 export function listStatement(filter: KeyFilter): { text: string; values: unknown[] } {
-  const { state, search, also = [], stuck, stuckAfterMs = 60_000, sort = 'newest', limit, offset } = filter;
+  const { state, search, stuck, stuckAfterMs = 60_000, sort = 'newest', limit, offset } = filter;
   const { claimedSince, claimedBefore } = filter;
   const values: unknown[] = [];
   const given = (value: unknown) => `$${values.push(value)}`;
@@ -138,7 +137,7 @@ export function listStatement(filter: KeyFilter): { text: string; values: unknow
     search.length < SHORTEST
       ? `starts_with(principal, ${text})`
       : `(${['key', 'principal', 'thing'].map(isWithin).join(' OR ')})`;
-  const named = namedBy(also, given, search.length < SHORTEST ? undefined : isWithin);
+  const named = namedBy(filter, given, search.length < SHORTEST ? undefined : isWithin);
   const isNamed = named && `(${ID}) IN (${named})`;
   if (isOpen) {
     const any = [`(${begins('key')})`, `(${begins('thing')})`, isSaid, isNamed].filter(Boolean).join(' OR ');
@@ -165,7 +164,7 @@ const MOST_NAMED = 100;
 
 /** The keys that are given, and those whose calls, or what was heard of them, hold the text. */
 function namedBy(
-  also: readonly KeyId[],
+  { also = [], tenant }: KeyFilter,
   given: (value: unknown) => string,
   isWithin: ((column: string) => string) | undefined,
 ): string | undefined {
@@ -175,10 +174,12 @@ function namedBy(
     parts.push(`SELECT ${ID} FROM unnest(${columns.map((column) => `${given(column)}::text[]`)}) AS given(${ID})`);
   }
   if (isWithin) {
+    // Those of others do not count against the hundred.
+    const own = tenant ? `tenant = ${given(tenant)} AND ` : '';
     parts.push(`SELECT ${ID} FROM (SELECT * FROM idempotency_phases LIMIT ${FAR}) AS calls
-                 WHERE ${isWithin('derived_key')} OR ${isWithin('reference')}`);
+                 WHERE ${own}(${isWithin('derived_key')} OR ${isWithin('reference')})`);
     parts.push(`SELECT ${ID} FROM (SELECT * FROM idempotency_events ORDER BY id DESC LIMIT ${FAR}) AS happened
-                 WHERE ${isWithin(`concat_ws(' ', detail ->> 'said', detail ->> 'reference')`)}`);
+                 WHERE ${own}${isWithin(`concat_ws(' ', detail ->> 'said', detail ->> 'reference')`)}`);
   }
   if (parts.length === 0) return undefined;
   return `SELECT * FROM (${parts.join(' UNION ')}) AS ids LIMIT ${MOST_NAMED}`;
