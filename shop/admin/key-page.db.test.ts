@@ -314,6 +314,8 @@ test('a key is found by what the shop knows of it: its order, its customer and t
   for (const text of [order.slice(2, 20), 'ada.l@', 'pi_3ada']) expect(await found(text), text).toEqual(both);
   expect([await found('re_9'), await found(refund)]).toEqual([['refund r-1'], ['refund r-1']]);
   for (const text of [api, 'pi', '%']) expect(await found(text), text).toEqual([]);
+  // Those of other tenants take no place among the hundred.
+  expect([(await findKeys(order, 'demo')).length, await findKeys(order, 'others')]).toEqual([2, []]);
   const { admin } = await import('./admin.ts');
   const { filterOf, readKeysQuery } = await import('./query.ts');
   await left('checkout');

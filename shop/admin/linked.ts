@@ -41,8 +41,10 @@ type Found = Record<'tenant' | 'principal' | 'source' | 'key', string> & { kind:
 /**
  * The keys that have made the shop's rows in which a text stands, the newest first and a hundred at most: orders, their refunds
  * and what their customers are called. Reads all of them. For the admin alone.
+ *
+ * @param tenant whose rows are looked at; null for all
  */
-export async function findKeys(text: string): Promise<(Scope & { key: string })[]> {
+export async function findKeys(text: string, tenant: string | null = null): Promise<(Scope & { key: string })[]> {
   if (text.length < 3) return [];
   const rows = await db().$queryRaw<Found[]>`
     SELECT * FROM (
@@ -52,7 +54,7 @@ export async function findKeys(text: string): Promise<(Scope & { key: string })[
       SELECT 'refund', r.tenant, r.principal, r.source, r.idempotency_key, r.created_at
         FROM refunds r JOIN orders o ON o.id = r.order_id
        WHERE strpos(lower(concat_ws(' ', r.id, r.provider_refund, o.id, o.email, o.payment_intent)), lower(${text})) > 0
-    ) AS made WHERE key IS NOT NULL ORDER BY created_at DESC LIMIT 100`;
+    ) AS made WHERE key IS NOT NULL AND (${tenant}::text IS NULL OR tenant = ${tenant}) ORDER BY created_at DESC LIMIT 100`;
   const names = operations.map(({ name }) => name);
   const of = { order: sourceOf, refund: (operation: string) => SOURCES[operation] };
   return rows.flatMap(({ kind, tenant, principal, source, key }) =>

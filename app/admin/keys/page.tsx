@@ -38,7 +38,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
   const { overview, listKeys, outcomes, promises } = admin(account);
   const [all, page, buckets, promised] = await Promise.all([
     overview(),
-    listKeys(filterOf(query, query.q ? await findKeys(query.q) : [])),
+    listKeys(filterOf(query, query.q ? await findKeys(query.q, account.tenant) : [])),
     outcomes(since),
     promises(),
   ]);
