@@ -109,3 +109,16 @@ test.each<[string, boolean, Parameters<typeof said>]>([
 ])('%s leaves a doubt: %s', (_, isDoubt, how) => {
   expect(answersOf(...how).map(leavesDoubt)).toEqual([isDoubt]);
 });
+
+test('a charge whose receipt is gone is counted with a payment that nobody expected, and never called once without its doubt', () => {
+  const events = [{ at, actor: 'eve', type: 'verdict', detail: { step: 'charged', verdict: 'retry' } }];
+  const key = { state: 'succeeded', settledAt: at, answer: null, isForgotten: true } as const;
+  const besides = { charged: [{ reference: 'pi_2', amount: '$9.00', known: [] }] };
+  const whole = { ...key, phases: [{ ...call, ...done }], events: [] };
+  const options = { verbs: { charged: 'charged' }, besides };
+  expect(callAnswers(whole, options)).toMatchObject([{ title: 'Charged twice', tone: 'bad' }]);
+  const again = callAnswers({ ...whole, events: events as KeyDetail['events'] }, { isAnonymous: true });
+  expect(again).toMatchObject([
+    { tone: 'warn', notes: [{}, { words: expect.stringContaining('since a person asked') }] },
+  ]);
+});

@@ -58,16 +58,19 @@ function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnony
     return { ...plain, title: `${title.slice(0, 1).toUpperCase()}${title.slice(1)}`, ...facts };
   };
 
+  const repeated = verdicts
+    .filter(({ detail }) => detail?.verdict === 'retry')
+    .map((event) => ({
+      words: `It was sent again, since ${who(event)} asked for that. What became of the sends before it is not known`,
+      at: event.at,
+    }));
+
   if (state === 'done' && reference !== null) {
     const effects = distinct([
       { reference, amount: call.amount, known: knownOf(call, heard, verdicts, who) },
       ...others,
     ]);
-    const repeated = verdicts.filter(({ detail }) => detail?.verdict === 'retry');
-    const notes = repeated.map((event) => ({
-      words: `It was sent again, since ${who(event)} asked for that. What became of the sends before it is not known`,
-      at: event.at,
-    }));
+    const notes = repeated;
     const isPlain = effects.length === 1 && notes.length === 0 && key.state !== 'failed';
     return answer(`${verb} ${times(effects.length)}`, {
       effects,
@@ -79,7 +82,10 @@ function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnony
     const known = knownOf(call, heard, verdicts, who);
     if (key.state === 'succeeded') {
       const erased = key.isForgotten ? [{ words: 'What it was is erased', at: null }] : [];
-      return answer(`${verb} once`, { effects: [{ reference, amount: null, known }], notes: erased, tone: 'good' });
+      // What was heard of may be this very one, whose reference is gone; what the app expected of nobody is another.
+      const effects = distinct([{ reference, amount: null, known }, ...(besides[name] ?? [])]);
+      const tone = effects.length > 1 ? 'bad' : repeated.length > 0 ? 'warn' : 'good';
+      return answer(`${verb} ${times(effects.length)}`, { effects, notes: [...erased, ...repeated], tone });
     }
     const ended = key.state === 'failed' ? `It ended in a refusal${reasonOf(key)}` : 'The key is not finished';
     return answer('answered, without a receipt', { notes: [...known, { words: ended, at: key.settledAt }] });
