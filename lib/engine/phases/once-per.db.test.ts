@@ -248,6 +248,27 @@ describe('A6 a second key for a thing, in phases', () => {
     }
   });
 
+  test('A6 S4 what another key held when the proof came is held by a repeated proof, once that key has let it go', async () => {
+    const [one, two] = [freshKey(), freshKey()];
+    provider.faults = ['after', 'before'];
+    const { checkout, idempotency } = shop({}, { indeterminate: 'unknown' });
+    const admin = createAdmin({ prisma: database.client, complete: idempotency.completeKey });
+    const fail = async (key: string) => await admin.resolve(await seenCall(key), { kind: 'failed' }, 'eve');
+    const proof = { said: 'paid', step: 'charge_created', succeeded: 'ch_1' };
+    const prove = async () =>
+      await database.client.$transaction((tx) =>
+        idempotency.recordEvidence(tx, { ...ANN, operation: 'pay', key: one }, proof, 'bank'),
+      );
+    await checkout.execute({ key: one, payload: { cart } });
+    await fail(one);
+    await checkout.execute({ key: two, payload: { cart } });
+    expect([await prove(), (await rowOf(one))?.thing, (await rowOf(two))?.thing]).toEqual(['contradicts', null, cart]);
+    await fail(two);
+    expect([await prove(), (await rowOf(one))?.thing]).toEqual(['contradicts', cart]);
+    expect(await checkout.execute({ key: freshKey(), payload: { cart } })).toMatchObject({ reason: 'marked_failed' });
+    expectCounted(provider.count(cart)).toBe(1);
+  });
+
   test('X1 A6 somebody else’s: in_flight while it runs, which is not driven on, and already_done once it is', async () => {
     const [one, two] = [freshKey(), freshKey()];
     await leave(one, { secret: [SECRET] });

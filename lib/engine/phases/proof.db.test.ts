@@ -275,6 +275,22 @@ describe('S1 what is proven behind the end', () => {
     expect([await prove('ch_2'), await flagged(key)]).toEqual(['contradicts', true]);
   });
 
+  test('goes with the answer of a refused key, and does not come back when its sender repeats it', async () => {
+    const { key, prove, work, judge } = await doubt();
+    await judge('failed');
+    await work();
+    const admin = createAdmin({ prisma: database.client });
+    const act = async (how: 'acknowledge' | 'forget') =>
+      await admin[how]({ ...idOf(key), fencingToken: (await rowOf(key))?.fencingToken ?? 0 } as never, 'eve');
+    expect([await prove(), await referenceOf(key)]).toEqual(['contradicts', 'ch_1']);
+    expect([await act('acknowledge'), await act('forget'), await referenceOf(key)]).toEqual([
+      'recorded',
+      'recorded',
+      null,
+    ]);
+    expect([await prove(), await flagged(key), await referenceOf(key)]).toEqual(['contradicts', false, null]);
+  });
+
   test('is the reference of a call that is done; a second one is another payment', async () => {
     const { key, send, prove, logged } = sale();
     expect(await send()).toMatchObject({ ok: true });

@@ -79,16 +79,17 @@ judged AS (
          reference = ${sets.reference}`
              : ''
          }
-    FROM known
+    FROM told
    WHERE ${IS_KEY} AND name = step AND (is_contradicted${sets ? ` OR ${sets.where}` : ''})),
 noted AS (
   INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, detail)
   SELECT $1::text, $2::text, $3::text, $4::text, type, ${event.actor}, ${event.detail} FROM told
    WHERE ${isNoted} AND NOT is_repeated)
-SELECT ${told} AS told, NOT is_open AND ${flags.alarm} AND ${FREED} IS NOT NULL AS "retakes" FROM told`;
+SELECT ${told} AS told, NOT is_open AND ${FREED} IS NOT NULL AS "wasFreed" FROM told`;
 
 // A person's "it failed" has freed the thing that is done once. What proves the contrary takes it again, unless another key has it by
-// now: the index decides. In a statement of its own, since tables of before version 6 have no things, nor any verdict that has freed one.
+// now: the index decides, and a proof that is repeated asks anew, for that key may have let it go. In a statement of its own, since
+// tables of before version 6 have no things, nor any verdict that has freed one.
 const RETAKE = `
 WITH taken AS (
   INSERT INTO idempotency_things (tenant, principal, operation, key, thing, is_forever)
@@ -98,12 +99,12 @@ WITH taken AS (
 UPDATE idempotency_keys SET thing = name FROM taken WHERE ${IS_KEY}`;
 
 async function hearOn(db: RawQueries, statement: string, id: KeyId, ...values: unknown[]): Promise<Heard | null> {
-  const [row] = await db.$queryRawUnsafe<{ told: Heard | null; retakes: boolean }[]>(
+  const [row] = await db.$queryRawUnsafe<{ told: Heard | null; wasFreed: boolean }[]>(
     statement,
     ...keyValues(id),
     ...values,
   );
-  if (row?.retakes) await db.$queryRawUnsafe(RETAKE, ...keyValues(id));
+  if (row?.told === 'contradicts' && row.wasFreed) await db.$queryRawUnsafe(RETAKE, ...keyValues(id));
   return row?.told ?? null;
 }
 
@@ -140,7 +141,7 @@ const PROOF = hear({
   sets: {
     reference: 'CASE WHEN is_alarming AND known_as IS NOT NULL THEN known_as ELSE $8::text END',
     // What was erased stays so: the sender may repeat what it said.
-    where: '(known_as IS NULL AND (is_begun OR NOT is_forgotten)) OR (is_open AND is_begun)',
+    where: '(known_as IS NULL AND NOT (is_forgotten AND (is_repeated OR NOT is_begun))) OR (is_open AND is_begun)',
   },
   told: `CASE WHEN is_alarming THEN 'contradicts' WHEN NOT is_open THEN 'none'
               WHEN is_begun THEN 'ends' ELSE 'recorded' END`,
@@ -158,7 +159,7 @@ const LATE_ANSWER = hear({
   call: `state = 'started' AND name = $5::text`,
   contradicts: `$7::boolean AND (${IS_JUDGED} OR not_executed > 0)`,
   flags: { due: 'needs_attention', alarm: '(NOT is_open AND $7::boolean AND step IS NOT NULL)' },
-  told: 'NULL',
+  told: `CASE WHEN NOT is_open AND $7::boolean AND step IS NOT NULL THEN 'contradicts' END`,
 });
 
 /** Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
