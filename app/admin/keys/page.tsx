@@ -113,7 +113,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
   );
 }
 
-/** What the list below it is: it never says that what is not there was found. */
+/** Heads the list below it: it never says that what is not there was found. */
 function headingOf(query: KeysQuery, count: number): string {
   if (!isNarrowed(query)) return 'All keys';
   return count > 0 ? 'Found' : 'Nothing found';

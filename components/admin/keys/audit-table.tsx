@@ -8,7 +8,7 @@ import { ListedMoment } from '../shared/moment.tsx';
 
 const columns = ['When', 'Who', 'What', 'Principal', 'Key', 'Particulars'];
 
-/** What people do, by the types of its records. */
+/** Names what people do, by the types of its records. */
 export const auditWords: Record<string, string> = {
   verdict: 'Said what happened at the provider',
   retry: 'Had it taken up again',

@@ -2,7 +2,7 @@ import { Fragment } from 'react';
 import type { CallAnswer, Effect, Known } from '../../../shop/admin/call-answer.ts';
 import { Notice } from '../../ui/notice.tsx';
 
-/** What is known of each foreign call of a key, before everything else. Nothing where none was begun. */
+/** Tells what is known of each foreign call of a key, before everything else; nothing where none was begun. */
 export function CallAnswers({ answers }: { answers: readonly CallAnswer[] }) {
   if (answers.length === 0) return null;
   return (

@@ -1,8 +1,8 @@
 import type { PhaseView } from 'oncekit/admin';
 import type { LinkedRow } from '../../../shop/admin/linked.ts';
 import { Detail, Details } from '../../ui/details.tsx';
-import { TextLink } from '../../ui/text-link.tsx';
 import { Moment } from '../shared/moment.tsx';
+import { LinkedDetails } from './key-links.tsx';
 
 interface Props {
   call: PhaseView;
@@ -16,17 +16,7 @@ export function CallFacts({ call, linked, now }: Props) {
   const customers = new Set(linked.flatMap(({ customer }) => customer ?? []));
   return (
     <Details>
-      {linked.map(({ name, text, href }) => (
-        <Detail key={`${name} ${text}`} name={name}>
-          {href ? (
-            <TextLink href={href} className="break-all">
-              {text}
-            </TextLink>
-          ) : (
-            <span className="break-all">{text}</span>
-          )}
-        </Detail>
-      ))}
+      <LinkedDetails linked={linked} />
       {amounts.size > 0 ? (
         <Detail name="Amount">
           <strong className="text-lg font-semibold tabular-nums">{[...amounts].join(', ')}</strong>

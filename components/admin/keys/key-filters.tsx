@@ -8,7 +8,7 @@ import { stateName, states } from './state-badge.tsx';
 interface Props {
   query: KeysQuery;
   operations: readonly string[];
-  /** What the app's own rows are found by, in words; '' for nothing. */
+  /** Says in words what the app's own rows are found by; '' for nothing. */
   foundBesides: string;
 }
 

@@ -18,17 +18,7 @@ export function KeyLinks({ detail: { outboxEvents, traceId }, linked, eventHref 
     <TitledPanel title="What came of it">
       <div className="mt-3">
         <Details>
-          {linked.map(({ name, text, href }) => (
-            <Detail key={`${name} ${text}`} name={name}>
-              {href ? (
-                <TextLink href={href} className="break-all">
-                  {text}
-                </TextLink>
-              ) : (
-                <span className="break-all">{text}</span>
-              )}
-            </Detail>
-          ))}
+          <LinkedDetails linked={linked} />
           <Detail name="Events">
             {outboxEvents.length === 0 ? (
               'none'
@@ -55,4 +45,19 @@ export function KeyLinks({ detail: { outboxEvents, traceId }, linked, eventHref 
       </div>
     </TitledPanel>
   );
+}
+
+/** Lists the app's own rows, each with the link to its page. */
+export function LinkedDetails({ linked }: { linked: readonly LinkedRow[] }) {
+  return linked.map(({ name, text, href }) => (
+    <Detail key={`${name} ${text}`} name={name}>
+      {href ? (
+        <TextLink href={href} className="break-all">
+          {text}
+        </TextLink>
+      ) : (
+        <span className="break-all">{text}</span>
+      )}
+    </Detail>
+  ));
 }
