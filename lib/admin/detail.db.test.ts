@@ -13,21 +13,28 @@ afterAll(() => database?.drop());
 const idOf = (key: string, operation = 'pay') => ({ ...ANN, operation, key });
 const admin = () => createAdmin({ prisma: database.client, namespace: 'shop' });
 
+/** Runs calls, and has what they are counted as written down. */
+async function counted(calls: () => Promise<void>) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  await calls();
+  await vi.advanceTimersByTimeAsync(10_000);
+  vi.useRealTimers();
+}
+
 // First, so that no other test's calls are counted with it.
 test('how calls ended is told in buckets, and what was prevented in all', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const since = new Date();
   const idempotency = kit(database.client);
   const order = idempotency
     .operation({ name: 'tallied', schema: anything })
     .handler(async ({ input, fail }) => (input.declined ? fail('declined') : 'done'));
   const [key, refused] = [freshKey(), freshKey()];
-  for (let i = 0; i < 3; i++) await order.execute({ key, payload: {} });
-  for (let i = 0; i < 2; i++) await order.execute({ key: refused, payload: { declined: true } });
-  await order.execute({ key, payload: { other: true } });
-  await order.execute({ key: 'no key, this', payload: {} });
-  await vi.advanceTimersByTimeAsync(10_000);
-  vi.useRealTimers();
+  await counted(async () => {
+    for (let i = 0; i < 3; i++) await order.execute({ key, payload: {} });
+    for (let i = 0; i < 2; i++) await order.execute({ key: refused, payload: { declined: true } });
+    await order.execute({ key, payload: { other: true } });
+    await order.execute({ key: 'no key, this', payload: {} });
+  });
   const { rows } = await admin().listKeys({ operation: 'tallied', sort: 'oldest', limit: 5, offset: 0 });
   expect(rows.map(({ state, reason }) => [state, reason])).toEqual([
     ['succeeded', null],
@@ -118,4 +125,50 @@ test('stuck is what nobody works at, what is old, and what waits for a person; n
   const patient = createAdmin({ prisma: database.client, stuckAfterMs: 120_000 });
   expect(await names(patient)).toEqual(['given-up', 'left']);
   expect(await patient.overview()).toMatchObject({ stuck: 2 });
+});
+
+test('a key says how often it was answered again, and what; a poll of its status is none of that', async () => {
+  const on = kit(database.client);
+  const order = on
+    .operation({ name: 'order', schema: anything, oncePer: ({ input }) => String(input.cart) })
+    .handler(async ({ input, fail }) => (input.declined ? fail('declined') : 'done'));
+  const charge = on.operation({ name: 'charge', schema: anything }).phases(async ({ foreign }) => {
+    const send = () => Promise.reject(new Error('no answer'));
+    return await foreign('charged', {
+      arguments: {},
+      send,
+      indeterminate: 'unknown',
+      providerKeyTtlMs: 0,
+      maxTries: 1,
+    });
+  });
+  const [key, second, refused, given] = [freshKey(), freshKey(), freshKey(), freshKey()];
+  const [unused, doubtful] = [freshKey(), freshKey()];
+  const [cart, declined] = [{ cart: 'a' }, { cart: 'b', declined: true }];
+  await counted(async () => {
+    for (let n = 0; n < 3; n++) await order.execute({ key, payload: cart });
+    await order.execute({ key: second, payload: cart });
+    for (let n = 0; n < 2; n++) await order.execute({ key, payload: { cart: 'c' } });
+    for (let n = 0; n < 2; n++) await order.execute({ key: refused, payload: declined });
+    await order.fence({ key: given });
+    await order.execute({ key: given, payload: cart });
+    await order.execute({ key: unused, payload: { cart: 'd' } });
+    for (let n = 0; n < 3; n++) await charge.execute({ key: doubtful, payload: {} });
+    for (const [each, of] of [
+      [order, key],
+      [order, unused],
+      [charge, doubtful],
+    ] as const)
+      await each.status({ key: of });
+  });
+  const told = async (of: string, operation = 'order') => {
+    const events = (await admin().findKey(idOf(of, operation)))?.events ?? [];
+    return events.flatMap(({ type, detail }) => (detail?.times ? [`${type} ${detail.times}`] : [])).sort();
+  };
+  await expect.poll(() => told(key)).toEqual(['payload_mismatch 2', 'replayed 3']);
+  expect(await told(refused)).toEqual(['replayed 1']);
+  expect(await told(given)).toEqual(['key_abandoned 1']);
+  expect(await told(unused)).toEqual([]);
+  expect(await told(doubtful, 'charge'), 'the first is no repeat').toEqual(['outcome_unknown 2']);
+  expect(await admin().findKey(idOf(second, 'order')), 'its answer was the one of the holder').toBeNull();
 });

@@ -27,6 +27,12 @@ export const TALLIED = [
 /** The kind that a call counts as, one of `TALLIED`. */
 export type Tallied = (typeof TALLIED)[number];
 
+/**
+ * How a key is answered to a call that has not executed it: with what is stored, or with one of these codes. Each is counted
+ * beside the key, as an event of that type.
+ */
+export const REPEATS = ['replayed', 'in_flight', 'payload_mismatch', 'outcome_unknown', 'key_abandoned'] as const;
+
 interface Advice {
   /** HTTP status of the refusal. `failed` carries the status its handler stored instead. */
   readonly status: number;

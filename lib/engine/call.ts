@@ -26,6 +26,8 @@ export interface Call<Tx> extends ResolvedKey {
   readonly request: ExecuteRequest;
   /** The proof of the key's effect before a row is seen. */
   proof: Proof;
+  /** In phases: it has claimed the key, so its answer is the first, whatever it is. */
+  hasClaimed?: boolean;
   readonly canonical: CanonicalTexts;
   readonly fingerprint: Fingerprint;
   readonly waitMs: number;

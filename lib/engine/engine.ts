@@ -34,6 +34,6 @@ export class Engine<Tx> {
     this.store = store;
     this.config = config;
     this.slots = new WaitingSlots(config.poolSize);
-    this.tallies = new Tallies((counts) => store.addTallies(counts));
+    this.tallies = new Tallies((...counted) => store.addTallies(...counted));
   }
 }

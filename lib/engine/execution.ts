@@ -55,7 +55,8 @@ export function executeCall<Tx, T>(
         call && !('ok' in call) ? { proof: call.proof, keys: keysOf(call) } : { proof: proofOfCall(request) };
       run = refusalFromError<T>(error, { engine, operation, request, ...known, during: 'checks' });
     }
-    return engine.tallies.count(operation, withValues(run, definition, request));
+    const answers = call && !('ok' in call) && !call.hasClaimed ? (run.row ?? call.id) : undefined;
+    return engine.tallies.count(operation, withValues(run, definition, request), answers);
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Tallied } from '../core/codes.ts';
+import type { REPEATS, Tallied } from '../core/codes.ts';
 import type { KeyState } from '../core/key-state.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { KeyRow } from './rows.ts';
@@ -31,8 +31,11 @@ export interface Oversight {
   /** The server's version and role, and what it is set to promise. */
   databaseFacts(): Promise<DatabaseFacts>;
 
-  /** Adds to the tallies of the current ten minutes, all of it or nothing. */
-  addTallies(counts: readonly Tally[]): Promise<void>;
+  /**
+   * Adds to the tallies of the current ten minutes, all of it or nothing. Then to the events of keys that were answered again, as
+   * far as the keys are there: where that cannot be written it is lost, and nobody is told.
+   */
+  addTallies(counts: readonly Tally[], repeats?: readonly Repeat[]): Promise<void>;
 
   /** The tallies of the ten minutes of `since` and of all behind it, oldest first. */
   tallies(since: Date): Promise<OutcomeBucket[]>;
@@ -200,6 +203,14 @@ export interface Tally {
   operation: string;
   outcome: Tallied;
   count: number;
+}
+
+/** How often a key was answered again in one way. Times in milliseconds of `performance.now()`. */
+export interface Repeat extends KeyId {
+  type: (typeof REPEATS)[number];
+  count: number;
+  firstAt: number;
+  lastAt: number;
 }
 
 /** A tally of ten minutes. `at`: their beginning. */

@@ -1,9 +1,9 @@
 import type { KeyId } from '../core/scope.ts';
 import type { Leases } from './leases.ts';
-import type { Oversight } from './oversight.ts';
+import type { Oversight, Repeat } from './oversight.ts';
 import type { Claim, Completion, ExecuteOptions, InDoubt, KeyRow, KeyWindow, Obstacle, RolledBack } from './rows.ts';
 
-export type { Tally } from './oversight.ts';
+export type { Repeat, Tally } from './oversight.ts';
 export {
   type Claim,
   type Completion,
@@ -163,11 +163,14 @@ export interface Fence extends KeyId, KeyWindow {
 
 export type Fenced = { kind: 'fenced' } | Exclude<Obstacle, { kind: 'thing_done' }>;
 
-/** An event in a key's life besides its ordinary way, and who caused it. Holds no payload and no result. */
+/**
+ * An event in a key's life besides its ordinary way, and who caused it. Holds no payload and no result. Of a key that was answered
+ * again, with what is stored or with a code, `at` is the first time, and `detail` says how often (`times`) and when at `last`.
+ */
 export interface KeyEvent {
   type:
+    | Repeat['type']
     | 'fenced'
-    | 'payload_mismatch'
     | 'followed'
     | 'answered_by'
     | 'unknown'

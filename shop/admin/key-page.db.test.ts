@@ -323,3 +323,39 @@ test('a key is found by what the shop knows of it: its order, its customer and t
   const { rows } = await admin({ tenant: null }).listKeys(filterOf(readKeysQuery({ q: order }), await findKeys(order)));
   expect(rows.map((row) => row.key)).toEqual([key]);
 });
+
+test('the page of a key says how often it was answered again, and its timeline has no line of that', async () => {
+  const id = await left('checkout');
+  const [at, last] = [new Date('2026-11-28T22:45:01.000Z'), new Date('2026-11-28T22:45:10.000Z')];
+  const count = (type: string, times: string, more = {}) => ({
+    ...id,
+    type,
+    actor: 'client',
+    at,
+    detail: { times, last: last.toISOString(), ...more },
+  });
+  await database.client.idempotencyEvent.createMany({
+    data: [
+      count('replayed', '3'),
+      { ...count('replayed', '2'), at: last }, // of another process
+      count('payload_mismatch', '1', { fingerprint: 'a1b2c3' }),
+    ],
+  });
+  const { admin } = await import('./admin.ts');
+  const { KeyFacts } = await import('../../components/admin/keys/key-facts.tsx');
+  const { KeyTimeline } = await import('../../components/admin/keys/key-timeline.tsx');
+  const detail = await admin({ tenant: null }).findKey(id);
+  if (!detail) throw new Error('There is no such key.');
+  const [facts, timeline] = [KeyFacts, KeyTimeline].map((Part) =>
+    renderToStaticMarkup(createElement(Part, { detail, now: Date.now() }))
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/ +/g, ' '),
+  );
+  expect(facts).toContain(
+    'With what is stored, 5 times first 2026-11-28 22:45:01.000 UTC , last 2026-11-28 22:45:10.000 UTC (',
+  );
+  expect(facts).toMatch(/Refused, since other values were sent, once, .*a1b2c3….*2026-11-28 22:45:10.000 UTC/);
+  expect(timeline).toContain('Sent again with another payload, refused, by client (fingerprint a1b2c3)');
+  expect(timeline).not.toMatch(/replayed|times/);
+  await database.client.idempotencyEvent.deleteMany();
+});

@@ -1,4 +1,4 @@
-import type { KeyDetail, KeyEvent } from 'oncekit/admin';
+import type { KeyDetail } from 'oncekit/admin';
 import { Badge } from '../../ui/badge.tsx';
 import { CopyText } from '../../ui/copy-text.tsx';
 import { Detail, Details } from '../../ui/details.tsx';
@@ -6,6 +6,7 @@ import { Panel } from '../../ui/panel.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
 import { withQuery } from '../shared/addresses.ts';
 import { isToSecond, Moment, utc } from '../shared/moment.tsx';
+import { AnsweredAgain } from './answered-again.tsx';
 import { LeaseCountdown } from './lease-countdown.tsx';
 import { StateBadge } from './state-badge.tsx';
 
@@ -19,7 +20,6 @@ export function KeyFacts({ detail, now }: Props) {
   // A claim that is known to the second is not to stand before the minting that it follows.
   const precision = isToSecond(claimedAt) ? 'second' : 'ms';
   const time = (at: Date | null) => <Moment at={at} now={now} />;
-  const mismatches = detail.events.filter(({ type }) => type === 'payload_mismatch');
   const isWaiting = detail.needsAttention && detail.nextAttemptAt === null && detail.settledAt === null;
   return (
     <Panel aria-label="Key">
@@ -66,11 +66,7 @@ export function KeyFacts({ detail, now }: Props) {
             'none: nothing was sent'
           )}
         </Detail>
-        {mismatches.length > 0 ? (
-          <Detail name="Refused payloads">
-            <Differences mismatches={mismatches} />
-          </Detail>
-        ) : null}
+        <AnsweredAgain events={detail.events} now={now} />
         <Detail name="Schema version">{detail.schemaVersion}</Detail>
         <Detail name="Minted">
           {mintedAt ? <Moment at={mintedAt} now={now} precision={precision} /> : 'not by this app'}
@@ -82,25 +78,5 @@ export function KeyFacts({ detail, now }: Props) {
         <Detail name="Expires">{time(detail.expiresAt)}</Detail>
       </Details>
     </Panel>
-  );
-}
-
-/** The fingerprints of what came under this key and was something else. */
-function Differences({ mismatches }: { mismatches: readonly KeyEvent[] }) {
-  return (
-    <ul className="grid gap-1">
-      {mismatches.map(({ at, detail }) => (
-        <li key={at.getTime()} className="flex flex-wrap items-baseline gap-x-3">
-          {detail?.fingerprint ? (
-            <code className="rounded bg-warn-surface px-1 font-mono text-sm text-warn">{detail.fingerprint}…</code>
-          ) : (
-            'its fingerprint was not recorded'
-          )}
-          <time dateTime={at.toISOString()} className="text-sm text-muted tabular-nums">
-            {utc(at)}
-          </time>
-        </li>
-      ))}
-    </ul>
   );
 }

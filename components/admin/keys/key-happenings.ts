@@ -1,5 +1,6 @@
 import type { KeyDetail, KeyEvent, PhaseView } from 'oncekit/admin';
 import type { Tone } from '../../ui/badge.tsx';
+import { isOfTimeline, type OnlyCounted } from './answered-again.tsx';
 
 /** One line of a key's timeline. */
 export interface Happening {
@@ -12,7 +13,7 @@ export interface Happening {
   isEnd?: boolean;
 }
 
-const said: Record<KeyEvent['type'], [words: string, tone: Tone]> = {
+const said: Record<Exclude<KeyEvent['type'], OnlyCounted>, [words: string, tone: Tone]> = {
   fenced: ['Given up for good', 'muted'],
   payload_mismatch: ['Sent again with another payload, refused', 'warn'],
   followed: ['Another key came for the same thing, and was told of this one', 'info'],
@@ -40,7 +41,7 @@ export function happeningsOf(detail: KeyDetail): Happening[] {
   const all: Happening[] = [
     ...(isTombstone ? [] : [{ at: claimedAt, tone: 'info', words: 'Claimed' } as const]),
     ...phases.flatMap(stepsOf),
-    ...events.map((event): Happening => {
+    ...events.filter(isOfTimeline).map((event): Happening => {
       const [words, tone] = said[event.type] ?? [event.type, 'muted'];
       return { at: event.at, tone, words, by: event.actor, event };
     }),

@@ -81,7 +81,13 @@ beforeAll(async () => {
   });
   const detail = { said: 'charge.succeeded', step: 'charge', reference: 'ch_1' };
   const begun = { tenant: 'acme', principal: 'ann', operation: 'checkout', key: 'begun' };
-  await database.client.idempotencyEvent.create({ data: { ...begun, type: 'evidence', actor: 'stripe', detail } });
+  const again = { times: '3', last: '2026-11-28T22:45:10.000Z' };
+  await database.client.idempotencyEvent.createMany({
+    data: [
+      { ...begun, type: 'evidence', actor: 'stripe', detail },
+      { ...begun, key: 'done', type: 'replayed', actor: 'client', detail: again },
+    ],
+  });
 });
 afterAll(async () => {
   await sql?.end();
@@ -115,7 +121,7 @@ test('lists and shows keys without what was sent or answered', async () => {
   expect(doubted).toMatch(/Steps\n +charge +foreign +started +sent 1× +ch_1 +derived-a1/);
   expect(doubted).toMatch(/Events\n .* evidence +stripe +said charge.succeeded, step charge, reference ch_1$/);
   expect((await keys('show', 'done')).words).toMatch(
-    /Steps\n +charge +foreign +done +sent 1× +ch_9, \$9.00, by lookup/,
+    /Steps\n +charge +foreign +done +sent 1× +ch_9, \$9.00, by lookup.*\nEvents\n .* replayed +client +last 2026-11-28T22:45:10.000Z, times 3$/s,
   );
   for (const { words } of [list, stuck, shown, await keys('show', 'done', '--json'), await keys('show', 'begun')]) {
     expect(words).not.toContain('secret');

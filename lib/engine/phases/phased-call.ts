@@ -56,6 +56,7 @@ export async function executeInPhases<Tx>(
     begun = await claimOnce();
   }
   if ('tx' in begun) {
+    call.hasClaimed = true;
     const committed = () => {
       claimed(fingerprint);
       recordTransition(config, id, { from: 'absent', to: 'in_progress', attempt: 1, fingerprint });

@@ -20,6 +20,7 @@ const ABOUT_MANY_KEYS: Record<string, string> = {
   'keys/list.ts HELD_FOREVER': 'the admin view: things whose keys are deleted',
   'keys/operate.ts ERASE': 'a person’s wish: all keys of one person, of which it names the tenant',
   'keys/operate.ts RECORD_ERASED': 'the same: a record for each of their names',
+  'keys/tallies.ts ADD_REPEATS': 'counts: whatever keys were answered again, of which it names all columns',
   'keys/operate.ts REAP_AUDIT': 'the reaper: whatever is past its retention',
   'keys/claim.ts LOOK_FOR_THING': 'a thing: whoever did it, under whatever key; it names tenant and operation',
   'keys/read.ts FIND_HOLDER': 'the same',

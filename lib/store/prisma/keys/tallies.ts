@@ -22,8 +22,42 @@ SELECT ${epochMs('bucket')} AS at, operation, outcome, count::float8 AS count FR
 
 const REAP = `DELETE FROM idempotency_tallies WHERE bucket < statement_timestamp() - interval '30 days'`;
 
-export const addTallies: Asked<Oversight, 'addTallies'> = async (db, counts) => {
+// Of each key one row for each way, whatever comes: what is there is taken out, and put in again with what is added, since the
+// kit needs no right to change an event. Two of a kind, from two processes at once, are made one the next time.
+//
+// One process at a time: two that each held a row which the other one wants next would be a deadlock. A key that the reaper holds
+// is passed over, and the reaper passes over those that are held here, so no event stays behind its key. The lock keeps a key from
+// being deleted and from nothing else: no call waits for it.
+const ADD_REPEATS = `
+WITH turn AS MATERIALIZED (
+  SELECT pg_advisory_xact_lock(1868788331, 1), statement_timestamp() - $2::float8 * interval '1 ms' AS origin),
+counted AS MATERIALIZED (
+  SELECT tenant, principal, operation, key, more.type, origin + "firstAt" * interval '1 ms' AS at, count,
+         to_char((origin + "lastAt" * interval '1 ms') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS last,
+         NULL AS fingerprint
+    FROM turn CROSS JOIN json_to_recordset($1::json) AS more(
+           tenant text, principal text, operation text, key text, type text, count int, "firstAt" float8, "lastAt" float8)
+    JOIN idempotency_keys AS known USING (tenant, principal, operation, key)
+     FOR KEY SHARE OF known SKIP LOCKED),
+before AS (
+  DELETE FROM idempotency_events
+   WHERE (tenant, principal, operation, key, type) IN (SELECT tenant, principal, operation, key, type FROM counted)
+     AND actor = 'client'
+  RETURNING *)
+INSERT INTO idempotency_events (tenant, principal, operation, key, type, actor, at, detail)
+SELECT tenant, principal, operation, key, type, 'client', min(at), jsonb_strip_nulls(jsonb_build_object(
+         'fingerprint', min(fingerprint), 'times', sum(count)::text, 'last', max(last)))
+  FROM (SELECT * FROM counted UNION ALL
+        SELECT tenant, principal, operation, key, type, at, coalesce((detail ->> 'times')::bigint, 0), detail ->> 'last',
+               detail ->> 'fingerprint' FROM before) AS told
+ GROUP BY tenant, principal, operation, key, type`;
+
+export const addTallies: Asked<Oversight, 'addTallies'> = async (db, counts, repeats = []) => {
   await db.$queryRawUnsafe(ADD, JSON.stringify(counts));
+  // Lost where it fails: the counts above would be added once more.
+  if (repeats.length > 0) {
+    await db.$queryRawUnsafe(ADD_REPEATS, JSON.stringify(repeats), performance.now()).then(undefined, () => {});
+  }
   await recordTimeline(db);
 };
 
