@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createIdempotency } from 'oncekit';
 import pg from 'pg';
 import { z } from 'zod';
-import { testDatabase } from '../scripts/testing/test-database.ts';
+import { prismaStore } from '../lib/store/prisma/store.ts';
+import { type TestDatabase, testDatabase } from '../scripts/testing/test-database.ts';
 import type { Report, Row } from './report.ts';
+
+type Client = TestDatabase['client'];
 
 const MADE = 30_000;
 const CALLERS = 4;
@@ -17,7 +20,7 @@ const SHAPES = [
 export async function bytes(): Promise<Report> {
   const rows: Row[] = [];
   for (const [shape, atMost] of SHAPES) {
-    const { size, wal } = await made(shape === 'a UUID');
+    const { size, wal, again } = await made(shape === 'a UUID');
     rows.push(
       {
         figure: `bytes per key with indexes, ${shape}, a small result, no vacuum yet`,
@@ -26,6 +29,7 @@ export async function bytes(): Promise<Report> {
         met: size <= atMost,
       },
       { figure: 'bytes of WAL per key, the whole transaction', value: wal.toFixed(0) },
+      { figure: `bytes more with indexes of one that was answered again, ${shape}`, value: again.toFixed(0) },
     );
   }
   return { name: 'Bytes per key', rows };
@@ -56,9 +60,30 @@ async function made(isUuid: boolean) {
     };
     await Promise.all(Array.from({ length: CALLERS }, caller));
     const wal = ((await lsn()) - before) / MADE;
-    return { wal, size: (await ask(`pg_total_relation_size('idempotency_keys')`)) / MADE };
+    const size = (await ask(`pg_total_relation_size('idempotency_keys')`)) / MADE;
+    return { wal, size, again: await countedAgain(database.client, ask) };
   } finally {
     await direct.end();
     await database.drop();
   }
+}
+
+/** The size of what says how often a key was answered again: of all keys that there are, once each. */
+async function countedAgain(client: Client, ask: (expression: string) => Promise<number>): Promise<number> {
+  const store = prismaStore(client);
+  const [firstAt, lastAt] = [performance.now(), performance.now()];
+  const ids = await client.idempotencyKey.findMany({
+    select: { tenant: true, principal: true, operation: true, key: true },
+    orderBy: { claimedAt: 'asc' },
+  });
+  for (let n = 0; n < ids.length; n += 1000) {
+    const some = ids.slice(n, n + 1000);
+    await store.addTallies(
+      [],
+      some.map((id) => ({ ...id, type: 'replayed', count: 1, firstAt, lastAt })),
+    );
+  }
+  const written = await client.idempotencyEvent.count();
+  if (written !== ids.length) throw new Error(`Of ${ids.length} keys ${written} were counted.`);
+  return (await ask(`pg_total_relation_size('idempotency_events')`)) / written;
 }

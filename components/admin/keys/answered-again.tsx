@@ -49,7 +49,7 @@ function Answers({ type, counts, now }: { type: AnswerType; counts: readonly Key
       {ANSWERS[type]}, {times === 1 ? 'once' : `${times} times`}
       {fingerprint ? (
         <>
-          {', the first of them '}
+          {times === 1 ? ', with the fingerprint ' : ', the first with the fingerprint '}
           <code className="rounded bg-warn-surface px-1 font-mono text-sm text-warn">{fingerprint}…</code>
         </>
       ) : null}
