@@ -230,8 +230,8 @@ export function isDoubtful({ sends, notExecuted }: Pick<Step, 'sends' | 'notExec
   return sends > notExecuted;
 }
 
-/** The answer to a send for which nobody waited any more. */
-export interface LateAnswer {
+/** The answer to a send for which nobody waited any more, and the receipt of a result. */
+export interface LateAnswer extends Pick<FinishedCall, 'reference' | 'amount'> {
   step: string;
   /** The fencing token of the executor that has sent it. */
   token: number;

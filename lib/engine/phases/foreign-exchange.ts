@@ -124,7 +124,7 @@ export class ForeignExchange<Tx, A, R> {
   /** The run is over: whoever asks next finds the result of a send that it has given up, also one that is still to come. */
   close(): void {
     this.#isClosed = true;
-    if (this.lateResult) this.#noteLate({ isResult: true });
+    if (this.lateResult) this.#noteLate(this.lateResult);
   }
 
   /** Sends it, and takes the answer also when nobody waits for it any more. */
@@ -135,11 +135,11 @@ export class ForeignExchange<Tx, A, R> {
       this.openSends++;
       try {
         const result = await call.send(stored, request);
-        if (!isAwaited && this.#isClosed) this.#noteLate({ isResult: true });
+        if (!isAwaited && this.#isClosed) this.#noteLate({ result });
         else if (!isAwaited) this.lateResult = { result };
         return result;
       } catch (error) {
-        if (!isAwaited && typeof this.#judge(error) === 'object') this.#noteLate({ isResult: false });
+        if (!isAwaited && typeof this.#judge(error) === 'object') this.#noteLate(undefined);
         throw error;
       } finally {
         this.openSends--;
@@ -160,8 +160,8 @@ export class ForeignExchange<Tx, A, R> {
     }
   }
 
-  #noteLate({ isResult }: { isResult: boolean }): void {
-    noteLateAnswer(this.running, { step: this.step.name, isResult });
+  #noteLate(found: { result: R } | undefined): void {
+    noteLateAnswer(this.running, this.step, found);
   }
 
   /** What an error proves: nothing, where the call's `judge` says nothing that can be believed, which is reported. */

@@ -88,15 +88,10 @@ export async function recordResult<Tx, A, R>(
 ): Promise<R> {
   const { store, config } = running.engine;
   const result = encodeStep(`result of ${name}`, found.result, call.version);
-  const step = {
-    name,
-    position,
-    result,
-    knownBy: found.knownBy,
-    ...receiptOf(running, name, () => call.receipt?.(found.result)),
-  };
+  const receipt = receiptOf(running, name, () => call.receipt?.(found.result));
+  const step = { name, position, result, knownBy: found.knownBy, ...receipt };
   const { id, state } = running.held;
-  await recordAnswer(running, { step: name, isResult: true }, async () => {
+  await recordAnswer(running, { step: name, isResult: true, ...receipt }, async () => {
     if (state === 'unknown') {
       await resumeUnknown(running, step);
       await store.recordEvent(id, { type: 'resolved', actor: 'completer', detail: { step: name } });
@@ -143,8 +138,14 @@ export async function recordAnswer<Tx>(
   });
 }
 
-/** Notes that a send was answered when nobody waited for it any more: whoever asks next finds it. */
-export function noteLateAnswer<Tx>(running: PhasesRun<Tx>, answer: ProviderAnswer): void {
+/** Notes that a send was answered when nobody waited for it any more, by its result or a refusal: whoever asks next finds it. */
+export function noteLateAnswer<Tx, A, R>(
+  running: PhasesRun<Tx>,
+  { name, call }: ForeignStep<A, R>,
+  found: { result: R } | undefined,
+): void {
+  const receipt = found && receiptOf(running, name, () => call.receipt?.(found.result));
+  const answer = { step: name, isResult: found !== undefined, ...receipt };
   void recordLateAnswer(running, answer).catch((error) => reportError(running, error));
 }
 

@@ -1,8 +1,21 @@
 import { setImmediate } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
-import { freshKey, gate } from '../../integration/kit.fixture.ts';
-import { type Call, database, expectOnce, expire, provider, rowOf, shop, stepsOf, usePhases } from './shop.fixture.ts';
+import { ANN, freshKey, gate } from '../../integration/kit.fixture.ts';
+import type { Verdict } from '../../store/leases.ts';
+import { prismaStore } from '../../store/prisma/store.ts';
+import {
+  type Call,
+  database,
+  expectOnce,
+  expire,
+  provider,
+  rowOf,
+  seenCall,
+  shop,
+  stepsOf,
+  usePhases,
+} from './shop.fixture.ts';
 
 usePhases();
 
@@ -164,4 +177,73 @@ test('an answer that comes behind a lost lease is heard', async () => {
   await expect.poll(async () => (await idempotency.completeDue({ limit: 100 })).settled, { interval: 5 }).toBe(1);
   expect(provider.sends).toBe(1);
   await expectOnce(key);
+});
+
+describe('the receipt of an answer that comes when its run is over', () => {
+  const receipt: Call['receipt'] = ({ id }) => ({ reference: id, amount: '$1.00' });
+  const idOf = (key: string) => ({ ...ANN, operation: 'pay', key });
+  const store = () => prismaStore(database.client);
+  const eventOf = async (key: string, type: string) =>
+    (await store().events(idOf(key))).find((event) => event.type === type);
+  const expectLeft = async (key: string, call: object, row: object) => {
+    expect((await stepsOf(key)).find(({ kind }) => kind === 'foreign')).toMatchObject(call);
+    expect(await rowOf(key)).toMatchObject(row);
+  };
+
+  /** A key whose call goes on behind its time: `judge` ends it by a person's word, and `hear` lets the answer come. */
+  async function slow() {
+    provider.honoursKeys = false;
+    const answer = gate();
+    provider.onCharge = () => answer.opened;
+    const fromReference: Call['fromReference'] = async (id) => ({ id });
+    const how: Partial<Call> = { indeterminate: 'unknown', providerKeyTtlMs: 0, timeoutMs: 50, receipt, fromReference };
+    const { checkout, idempotency } = shop({}, how);
+    const key = freshKey();
+    expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
+    const hear = async (type: 'late_answer' | 'contradicted') => {
+      answer.open();
+      const heard = () => eventOf(key, type);
+      await expect.poll(heard, { interval: 5 }).toMatchObject({ detail: { said: 'result', reference: 'ch_1' } });
+    };
+    const judge = async (verdict: Verdict) => {
+      expect(await store().recordVerdict(await seenCall(key), verdict, 'eve')).toBe('recorded');
+      expect(await idempotency.completeDue({ limit: 100 })).toMatchObject({ settled: 1 });
+    };
+    return { key, hear, judge };
+  }
+  const foundAs = (reference: string) => ({ kind: 'succeeded', reference }) as const;
+
+  test('stays behind a refusal that says otherwise', async () => {
+    const { key, hear, judge } = await slow();
+    await judge({ kind: 'failed' });
+    await hear('contradicted');
+    const call = { state: 'started', reference: 'ch_1', amount: '$1.00' };
+    await expectLeft(key, call, { state: 'failed', needsAttention: true });
+  });
+
+  test('completes that of a call that was known without one', async () => {
+    const { key, hear, judge } = await slow();
+    await judge(foundAs('ch_1'));
+    await database.client.$executeRaw`UPDATE idempotency_phases SET reference = NULL, amount = NULL WHERE key = ${key}`;
+    await hear('late_answer');
+    const call = { state: 'done', reference: 'ch_1', amount: '$1.00', knownBy: 'reference' };
+    await expectLeft(key, call, { state: 'succeeded', needsAttention: false });
+  });
+
+  test.each(['before', 'behind'])('of another reference is another payment, also %s the end', async (when) => {
+    const { key, hear, judge } = await slow();
+    if (when === 'before') await hear('late_answer');
+    await judge(foundAs('ch_9'));
+    if (when === 'behind') await hear('contradicted');
+    await expectLeft(key, { state: 'done', reference: 'ch_9' }, { state: 'succeeded', needsAttention: true });
+  });
+
+  test('does not bring back what was erased', async () => {
+    const { key, hear, judge } = await slow();
+    await judge(foundAs('ch_1'));
+    const seen = { ...idOf(key), fencingToken: (await rowOf(key))?.fencingToken ?? 0 };
+    expect(await store().forget(seen, 'eve')).toBe('recorded');
+    await hear('late_answer');
+    await expectLeft(key, { reference: null, amount: null }, { needsAttention: false });
+  });
 });

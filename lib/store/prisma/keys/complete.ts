@@ -89,7 +89,7 @@ const IS_CONTRADICTED = `EXISTS (
   SELECT FROM idempotency_events AS heard JOIN idempotency_phases AS step USING (tenant, principal, operation, key)
    WHERE ${IS_KEY} AND step.name = heard.detail ->> 'step' AND step.verdict IS DISTINCT FROM 'failed'
      AND (heard.type = 'contradicted'
-          OR heard.type = 'evidence' AND step.state = 'done' AND heard.detail ->> 'reference' <> step.reference
+          OR heard.type IN ('evidence', 'late_answer') AND step.state = 'done' AND heard.detail ->> 'reference' <> step.reference
           OR heard.type = 'late_answer' AND heard.detail ->> 'said' = 'result' AND step.state = 'started'))`;
 
 /**

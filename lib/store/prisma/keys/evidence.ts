@@ -20,8 +20,10 @@ interface Kind {
   facts?: string;
   /** Whether a person must look: at an open row that is due now, and at any row, for what is alarming. */
   flags: { due: string; alarm: string };
-  /** What is written of the call besides, where what it contradicts is not. */
-  sets?: { reference: string; where: string };
+  /** Where a person's word is void. */
+  voids: string;
+  /** What is written of the call besides, and where. */
+  sets?: { values: string; where: string };
   /** What the caller is told. */
   told: string;
 }
@@ -43,7 +45,7 @@ const FREED = `(
 // for the run that has sent it again since, and which of the sends was done nobody knows. "It went through" stays: it sends nothing.
 //
 // Said once: a sender that repeats itself wakes the key again, but does not fill the table.
-const hear = ({ event, isNoted, call, contradicts, facts = '', flags, sets, told }: Kind) => `
+const hear = ({ event, isNoted, call, contradicts, facts = '', flags, voids, sets, told }: Kind) => `
 WITH found AS MATERIALIZED (
   SELECT lease_until AS lease_end, settled_at IS NULL AS is_open, settled_at IS NOT NULL AND result IS NULL AS is_forgotten
     FROM idempotency_keys
@@ -72,13 +74,8 @@ heard AS (
    WHERE ${IS_KEY} AND (is_open OR ${flags.alarm})),
 judged AS (
   UPDATE idempotency_phases
-     SET verdict = CASE WHEN ${sets ? 'is_open AND is_begun' : `is_contradicted AND verdict <> 'succeeded'`} THEN NULL ELSE verdict END,
-         not_executed = CASE WHEN is_contradicted THEN 0 ELSE not_executed END${
-           sets
-             ? `,
-         reference = ${sets.reference}`
-             : ''
-         }
+     SET verdict = CASE WHEN ${voids} THEN NULL ELSE verdict END,
+         not_executed = CASE WHEN is_contradicted THEN 0 ELSE not_executed END${sets ? `, ${sets.values}` : ''}
     FROM told
    WHERE ${IS_KEY} AND name = step AND (is_contradicted${sets ? ` OR ${sets.where}` : ''})),
 noted AS (
@@ -109,6 +106,13 @@ async function hearOn(db: RawQueries, statement: string, id: KeyId, ...values: u
 }
 
 const IS_JUDGED = `verdict IN ('failed', 'retry')`;
+const VOIDS_JUDGED = `is_contradicted AND verdict <> 'succeeded'`;
+
+// What a call is known as is the provider's word, unless a person has said that it went through, which a proof corrects: a word
+// that overrules it later would take the person's reference off, untried. A second name is another payment. So is one of a call
+// that was unanswered when its key ended: what that said was not so. The name is parameter 8.
+const IS_ALARMING = `step IS NOT NULL AND (NOT is_open AND is_begun
+           OR coalesce(known_as <> $8::text AND NOT (is_open AND is_begun AND said_before IS NOT DISTINCT FROM 'succeeded'), false))`;
 
 const WORDS = hear({
   event: { type: `'evidence'`, actor: '$6::text', detail: `jsonb_build_object('said', $5::text)` },
@@ -116,13 +120,10 @@ const WORDS = hear({
   call: `state = 'started'`,
   contradicts: IS_JUDGED,
   flags: { due: 'false', alarm: 'false' },
+  voids: VOIDS_JUDGED,
   told: `CASE WHEN is_open THEN 'recorded' ELSE 'none' END`,
 });
 
-// What a call is known as is the provider's word, unless a person has said that it went through, which a proof corrects: a word
-// that overrules it later would take the person's reference off, untried. A second
-// name is another payment. So is one of a call that was unanswered when its key ended: what that said was not so.
-//
 // What is repeated wakes nobody: a person may have seen to it.
 const PROOF = hear({
   event: {
@@ -133,13 +134,11 @@ const PROOF = hear({
   isNoted: '(is_open OR is_alarming)',
   call: 'name = $7::text',
   contradicts: `${IS_JUDGED} OR not_executed > 0`,
-  facts: `,
-         step IS NOT NULL AND (NOT is_open AND is_begun
-           OR coalesce(known_as <> $8::text AND NOT (is_open AND is_begun AND said_before IS NOT DISTINCT FROM 'succeeded'), false)
-         ) AS is_alarming`,
+  facts: `, ${IS_ALARMING} AS is_alarming`,
   flags: { due: '(is_alarming AND needs_attention)', alarm: '(is_alarming AND NOT is_repeated)' },
+  voids: 'is_open AND is_begun',
   sets: {
-    reference: 'CASE WHEN is_alarming AND known_as IS NOT NULL THEN known_as ELSE $8::text END',
+    values: 'reference = CASE WHEN is_alarming AND known_as IS NOT NULL THEN known_as ELSE $8::text END',
     // What was erased stays so: the sender may repeat what it said.
     where: '(known_as IS NULL AND NOT (is_forgotten AND (is_repeated OR NOT is_begun))) OR (is_open AND is_begun)',
   },
@@ -149,17 +148,27 @@ const PROOF = hear({
 
 // A refusal contradicts nothing: it says of one send that it did nothing. Behind a refusal that has settled the key, a result
 // is a person's: the higher token there prevents that somebody who has not seen it takes the flag off.
+//
+// The receipt of an open call is that of its next run, which may have to send it again under the same key: written beside the
+// call it would be a proof, over which nothing is sent. It is in the event, which is compared with what that run comes to.
 const LATE_ANSWER = hear({
   event: {
-    type: `'late_answer'`,
+    type: `CASE WHEN is_alarming AND $8::text IS NOT NULL THEN 'contradicted' ELSE 'late_answer' END`,
     actor: `'executor'`,
-    detail: `jsonb_build_object('step', $5::text, 'token', $6::text, 'said', CASE WHEN $7::boolean THEN 'result' ELSE 'refusal' END)`,
+    detail: `jsonb_strip_nulls(jsonb_build_object('step', $5::text, 'token', $6::text, 'reference', $8::text,
+                                                  'said', CASE WHEN $7::boolean THEN 'result' ELSE 'refusal' END))`,
   },
   isNoted: 'true',
-  call: `state = 'started' AND name = $5::text`,
+  call: `name = $5::text`,
   contradicts: `$7::boolean AND (${IS_JUDGED} OR not_executed > 0)`,
-  flags: { due: 'needs_attention', alarm: '(NOT is_open AND $7::boolean AND step IS NOT NULL)' },
-  told: `CASE WHEN NOT is_open AND $7::boolean AND step IS NOT NULL THEN 'contradicts' END`,
+  facts: `, $7::boolean AND ${IS_ALARMING} AS is_alarming`,
+  flags: { due: 'needs_attention', alarm: 'is_alarming' },
+  voids: VOIDS_JUDGED,
+  sets: {
+    values: 'reference = $8::text, amount = coalesce(amount, $9::text)',
+    where: 'coalesce(known_as, $8::text) = $8::text AND NOT (is_forgotten OR is_open AND is_begun)',
+  },
+  told: `CASE WHEN is_alarming THEN 'contradicts' END`,
 });
 
 /** Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
@@ -170,8 +179,8 @@ export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, i
 };
 
 export const recordLateAnswer: Asked<Leases<never>, 'recordLateAnswer'> = async (db, id, answer) => {
-  const { step, token, isResult } = answer;
-  await hearOn(db, LATE_ANSWER, id, step, `${token}`, isResult);
+  const { step, token, isResult, reference = null, amount = null } = answer;
+  await hearOn(db, LATE_ANSWER, id, step, `${token}`, isResult, reference, amount);
 };
 
 // A verdict is about this (ADR 57). To be asked about again changes nothing of it; to be sent again, judged or heard of does.
