@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { createClient } from '../../../shop/db.ts';
@@ -19,7 +20,17 @@ import {
 } from '../../integration/kit.fixture.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import type { NamedKeyState } from './lost-key.ts';
-import { type Call, database, expire, lose, provider, rowOf, seenCall, usePhases } from './shop.fixture.ts';
+import {
+  type Call,
+  database,
+  expire,
+  lose,
+  provider,
+  rowOf,
+  seenCall,
+  untilLocked,
+  usePhases,
+} from './shop.fixture.ts';
 
 type LostKeyState = Extract<NamedKeyState, { kind: 'lost' }>;
 
@@ -267,6 +278,31 @@ describe('A6 a second key for a thing, in phases', () => {
     expect([await prove(), (await rowOf(one))?.thing]).toEqual(['contradicts', cart]);
     expect(await checkout.execute({ key: freshKey(), payload: { cart } })).toMatchObject({ reason: 'marked_failed' });
     expectCounted(provider.count(cart)).toBe(1);
+  });
+
+  test('A6 S4 the late result and the thing that it takes again are one commit', async () => {
+    const key = freshKey();
+    provider.faults = ['after'];
+    const { checkout, idempotency } = shop({}, { indeterminate: 'unknown' });
+    await checkout.execute({ key, payload: { cart } });
+    const seen = await seenCall(key);
+    const admin = createAdmin({ prisma: database.client, complete: idempotency.completeKey });
+    await admin.resolve(seen, { kind: 'failed' }, 'eve');
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    await other.query('BEGIN');
+    await other.query(`INSERT INTO idempotency_things VALUES ('acme', 'pay', $1)`, [cart]);
+    const told = prismaStore(database.client).recordLateAnswer(seen, {
+      step: 'charge_created',
+      token: 1,
+      isResult: true,
+    });
+    await untilLocked(other, 1);
+    expect(await rowOf(key)).toMatchObject({ needsAttention: false, thing: null });
+    await other.query('ROLLBACK');
+    await other.end();
+    await told;
+    expect(await rowOf(key)).toMatchObject({ needsAttention: true, thing: cart });
   });
 
   test('X1 A6 somebody else’s: in_flight while it runs, which is not driven on, and already_done once it is', async () => {

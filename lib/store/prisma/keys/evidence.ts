@@ -1,8 +1,9 @@
 import type { KeyId } from '../../../core/scope.ts';
-import type { Heard, Leases } from '../../leases.ts';
+import type { Heard, LateAnswer, Leases } from '../../leases.ts';
 import type { ActResult } from '../../oversight.ts';
-import type { RawQueries } from '../client.ts';
+import type { PrismaClientLike, RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';
+import { BATCH_MS } from '../timeouts.ts';
 import { writeAsSeen } from './lease.ts';
 import { AUDIT } from './operate.ts';
 import { IS_KEY, keyValues, NOW } from './read.ts';
@@ -85,8 +86,8 @@ noted AS (
 SELECT ${told} AS told, NOT is_open AND ${FREED} IS NOT NULL AS "wasFreed" FROM told`;
 
 // A person's "it failed" has freed the thing that is done once. What proves the contrary takes it again, unless another key has it by
-// now: the index decides, and a proof that is repeated asks anew, for that key may have let it go. In a statement of its own, since
-// tables of before version 6 have no things, nor any verdict that has freed one.
+// now: the index decides, and a proof that is repeated asks anew, for that key may have let it go. In a statement of its own of the
+// same transaction: tables of before version 6 have no things, and it sees what was committed while the one before it waited.
 const RETAKE = `
 WITH taken AS (
   INSERT INTO idempotency_things (tenant, principal, operation, key, thing, is_forever)
@@ -161,12 +162,14 @@ const LATE_ANSWER = hear({
   isNoted: 'true',
   call: `name = $5::text`,
   contradicts: `$7::boolean AND (${IS_JUDGED} OR not_executed > 0)`,
-  facts: `, $7::boolean AND ${IS_ALARMING} AS is_alarming`,
+  facts: `, $7::boolean AND ${IS_ALARMING} AS is_alarming,
+         coalesce(known_as, $8::text) = $8::text AND NOT (is_forgotten OR is_open AND is_begun) AS is_kept`,
   flags: { due: 'needs_attention', alarm: 'is_alarming' },
   voids: VOIDS_JUDGED,
   sets: {
-    values: 'reference = $8::text, amount = coalesce(amount, $9::text)',
-    where: 'coalesce(known_as, $8::text) = $8::text AND NOT (is_forgotten OR is_open AND is_begun)',
+    values: `reference = coalesce(reference, CASE WHEN is_kept THEN $8::text END),
+         amount = coalesce(amount, CASE WHEN is_kept THEN $9::text END)`,
+    where: 'is_kept',
   },
   told: `CASE WHEN is_alarming THEN 'contradicts' END`,
 });
@@ -178,10 +181,15 @@ export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, i
   return (await hearOn(tx, statement, id, ...values)) ?? 'none';
 };
 
-export const recordLateAnswer: Asked<Leases<never>, 'recordLateAnswer'> = async (db, id, answer) => {
+/** It waits for the transaction of whoever has the key, and reads what that has written. */
+const LATE_ANSWER_TRANSACTION = { timeout: BATCH_MS, isolationLevel: 'ReadCommitted' } as const;
+
+/** In one transaction: a process that dies in between must not leave the key flagged and its thing free. */
+export async function recordLateAnswer(db: PrismaClientLike, id: KeyId, answer: LateAnswer): Promise<void> {
   const { step, token, isResult, reference = null, amount = null } = answer;
-  await hearOn(db, LATE_ANSWER, id, step, `${token}`, isResult, reference, amount);
-};
+  const values = [step, `${token}`, isResult, reference, amount];
+  await db.$transaction((tx: RawQueries) => hearOn(tx, LATE_ANSWER, id, ...values), LATE_ANSWER_TRANSACTION);
+}
 
 // A verdict is about this (ADR 57). To be asked about again changes nothing of it; to be sent again, judged or heard of does.
 // Sends by their number and the time of the last: after a failover that has lost some, the number comes again.
