@@ -165,6 +165,7 @@ export async function openShop({ keyTtlMs, isBlind, webhook, gateway: given }: S
       if (!answer.ok) throw new Error(await answer.text());
       return await answer.json();
     },
+    failRefund: (refund: string) => call('POST', '/_refund_failed', { refund }),
     dispute: (paymentIntent: string) => call('POST', '/_dispute', { payment_intent: paymentIntent }),
     /** As somebody does it on the provider's own pages; without an amount all that is left. */
     refundElsewhere: async (paymentIntent: string, amount?: number, metadata: Record<string, string> = {}) => {

@@ -2,7 +2,7 @@ import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { assertSetUp } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
-import { assertStorableName, type KeyId } from '../core/scope.ts';
+import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Evidence, Heard } from '../store/leases.ts';
 import type { LostKeys } from '../store/lost-keys.ts';
@@ -49,6 +49,7 @@ export interface Idempotency<Tx> {
    * Call it before you lock anything that the operation's phases lock: they hold their key's row first.
    *
    * @param actor who was heard, such as `stripe`
+   * @throws ConfigurationError for what cannot be recorded (empty, too long, with a NUL); your transaction can go on
    */
   recordEvidence(tx: Tx, id: KeyId, said: Evidence, actor: string): Promise<Heard>;
   /**
@@ -131,7 +132,6 @@ export function idempotencyOn<Tx>(store: Store<Tx>, options: Options, lostKeys?:
     completeDue: (how) => completeDue(engine, how),
     completeKey: (id) => completeKey(engine, id),
     recordEvidence: async (tx, id, said, actor) => {
-      if (typeof said !== 'string') assertStorableName(said.succeeded, 255, 'A proof needs the reference of its call.');
       const heard = await store.recordEvidence(tx, id, said, actor);
       const { operation, key } = id;
       if (heard === 'contradicts') config.log?.({ level: 'error', msg: CONTRADICTED, operation, key });

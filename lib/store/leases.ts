@@ -298,8 +298,8 @@ export type Verdict =
   | { kind: 'failed' | 'retry'; overrules?: string | undefined };
 
 /**
- * Words, which end nothing, or a proof that a step's call has succeeded, with the provider's reference of it. `said` is a line for
- * whoever looks at the key; no secrets.
+ * Words, which end nothing, or a proof that a step's call has succeeded, with the provider's reference of it. `said` is a line of
+ * at most 1000 characters for whoever looks at the key; no secrets.
  */
 export type Evidence = string | { said: string; step: string; succeeded: string };
 

@@ -398,3 +398,25 @@ test('a lost refund is ended by its webhook; one of another amount under its nam
   expect((await shop.order(order)).refunds).toMatchObject([{ status: 'succeeded', providerRefund }]);
   expect(await held(order)).toBe(3100);
 });
+
+test('a refund that was proven, and fails before its key has ended, is set aside: nothing is booked, and a person ends it', async () => {
+  const { order, key, created } = await lostRefund();
+  const { id } = created.event.data.object;
+  expect(await webhooks.deliver(created)).toMatchObject({ status: 204 });
+  await shop.failRefund(id);
+  const failed = await webhookOf(id, 'refund.failed');
+  // It is not booked so far, and about to be, for all that this event can know: the provider says it again later.
+  expect((await webhooks.deliver(failed)).status).toBe(202);
+  expect(await shop.idempotency.completeDue()).toMatchObject({ unknown: 1 });
+  expect(await row(key)).toMatchObject({ state: 'unknown', needsAttention: true });
+  const aside = { where: { key, type: 'set_aside' } };
+  expect(await shop.client.idempotencyEvent.findMany(aside)).toMatchObject([{ detail: { reference: id } }]);
+  await resolve(key, 'failed');
+  expect(await row(key)).toMatchObject({ state: 'failed' });
+  expect((await webhooks.deliver(failed)).status).toBe(204);
+  expect((await shop.order(order)).refunds).toMatchObject([{ status: 'failed', providerRefund: id }]);
+  // It was heard of as made, and a person said otherwise: somebody looks where the money is.
+  expect(await waiting(order)).toMatchObject([{ action: 'refund.unexpected', data: { providerRefund: id } }]);
+  expect(await held(order)).toBe(3600);
+  expectCounted((await net(order)).refunds).toBe(0);
+});

@@ -4,7 +4,7 @@ import { faultInput } from './faults.ts';
 import { DEFAULT_SETTINGS, type Gateway } from './gateway.ts';
 import { ledgerView } from './ledger-view.ts';
 import { readBody } from './read-body.ts';
-import { dispute } from './refunds.ts';
+import { dispute, failRefund } from './refunds.ts';
 import { StripeError } from './stripe-error.ts';
 
 export const CONTROL_PREFIX = '/_';
@@ -45,6 +45,7 @@ const settingsInput = z.strictObject(
   },
 );
 const forgetInput = z.strictObject({ key: z.string({ error: '"key" must be a string.' }).optional() }, strict);
+const refundInput = z.strictObject({ refund: z.string({ error: '"refund" must be an id.' }) }, strict);
 const disputeInput = z.strictObject({ payment_intent: z.string({ error: '"payment_intent" must be an id.' }) }, strict);
 
 function routes(gateway: Gateway, query: URLSearchParams): Record<string, Record<string, Handler>> {
@@ -86,6 +87,14 @@ function routes(gateway: Gateway, query: URLSearchParams): Record<string, Record
         const opened = dispute(gateway.ledger, parse(disputeInput, body).payment_intent, origin);
         gateway.commit({ at: origin.at, objects: opened.objects ?? [] });
         return [opened.status, opened.body];
+      },
+    },
+    '/_refund_failed': {
+      POST: (body) => {
+        const origin = gateway.origin();
+        const failed = failRefund(gateway.ledger, parse(refundInput, body).refund, origin);
+        gateway.commit({ at: origin.at, objects: failed.objects ?? [] });
+        return [failed.status, failed.body];
       },
     },
     '/_ledger': { GET: () => [200, ledgerView(gateway.ledger, query.get('order_id'))] },

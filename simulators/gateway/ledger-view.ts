@@ -18,6 +18,7 @@ export function ledgerView(ledger: Ledger, orderId: string | null) {
     })),
     refunds: ledger
       .all('refund')
+      .filter(({ status }) => status === 'succeeded')
       .filter((refund) => isOfOrder(refund) || isOfOrder(chargeOf(refund) ?? refund))
       .map(({ id, payment_intent, charge, amount, metadata, created }) => ({
         id,

@@ -49,6 +49,16 @@ export function dispute(ledger: Ledger, intentId: string, origin: Origin): Outco
   return { status: 201, body: opened, objects: [opened, { ...charge, disputed: true }, event] };
 }
 
+/** The customer's bank does not take the money of a refund: it is the shop's again, and the refund has failed. */
+export function failRefund(ledger: Ledger, id: string, origin: Origin): Outcome {
+  const refund = ledger.find('refund', id);
+  if (refund?.status !== 'succeeded') throw missing('refund', id, 'id');
+  const failed = { ...refund, status: 'failed', failure_reason: 'expired_or_canceled_card' };
+  const charge = paidCharge(ledger, String(refund.payment_intent));
+  const given = { ...charge, amount_refunded: charge.amount_refunded - refund.amount, refunded: false };
+  return { status: 200, body: failed, objects: [failed, given, newEvent('refund.failed', failed, origin)] };
+}
+
 function chargeToRefund(ledger: Ledger, params: Params): Charge {
   const intentId = params.text('payment_intent');
   if (intentId !== undefined) return paidCharge(ledger, intentId);

@@ -173,6 +173,7 @@ type EventType =
   | 'payment_intent.canceled'
   | 'charge.refunded'
   | 'refund.created'
+  | 'refund.failed'
   | 'charge.dispute.created';
 
 export function newEvent(type: EventType, object: { object: string }, origin: Origin): Stripe.Event {

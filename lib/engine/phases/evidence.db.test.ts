@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { freshKey, gate } from '../../integration/kit.fixture.ts';
+import type { Evidence } from '../../store/leases.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
-import { type Call, database, expectOnce, provider, rowOf, shop, usePhases } from './shop.fixture.ts';
+import { type Call, database, expectOnce, provider, rowOf, seenCall, shop, usePhases } from './shop.fixture.ts';
 
 usePhases();
 
@@ -126,4 +127,44 @@ test('said twice it is recorded once; of what is settled or was never there, not
   expect(await rowOf(key)).toEqual(settled);
   expect(await eventsOf(key)).toHaveLength(2);
   expect(await eventsOf(absent)).toEqual([]);
+});
+
+test('what cannot be recorded is refused before anything is sent: the transaction goes on, and says the rest', async () => {
+  const { key, idempotency } = await unknownKey();
+  const proof = { said: 'paid', step: 'charge_created', succeeded: 'ch_1' };
+  const bad = (limit: number) => ['', 'a\0b', 'a'.repeat(limit + 1), '\ud800'];
+  const wrong: [Evidence, string, string][] = [
+    ...bad(1000).map((said): [Evidence, string, string] => [said, 'stripe', 'What was heard needs a line']),
+    ...bad(1000).map((said): [Evidence, string, string] => [
+      { ...proof, said },
+      'stripe',
+      'What was heard needs a line',
+    ]),
+    ...bad(255).map((actor): [Evidence, string, string] => ['paid', actor, 'What was heard needs the name']),
+    ...bad(100).map((step): [Evidence, string, string] => [{ ...proof, step }, 'stripe', 'A proof needs the step']),
+    ...bad(255).map((succeeded): [Evidence, string, string] => [
+      { ...proof, succeeded },
+      'stripe',
+      'A proof needs the reference',
+    ]),
+  ];
+  await database.client.$transaction(async (tx) => {
+    for (const [said, actor, words] of wrong)
+      await expect(idempotency.recordEvidence(tx, idOf(key), said, actor)).rejects.toMatchObject({
+        name: 'ConfigurationError',
+        message: expect.stringContaining(words),
+      });
+    const longest = { said: 'é'.repeat(1000), step: 'x'.repeat(100), succeeded: '𝟙'.repeat(255) };
+    expect(await idempotency.recordEvidence(tx, idOf(key), longest, 'é'.repeat(255))).toBe('recorded');
+  });
+  expect(await eventsOf(key)).toHaveLength(1);
+  const store = prismaStore(database.client);
+  const seen = await seenCall(key);
+  for (const reference of bad(255))
+    await expect(store.recordVerdict(seen, { kind: 'succeeded', reference }, 'eve')).rejects.toThrow(
+      'A verdict that it went through needs the reference of the call',
+    );
+  for (const actor of bad(255))
+    await expect(store.recordVerdict(seen, { kind: 'failed' }, actor)).rejects.toThrow('A verdict needs the name');
+  expect(await store.recordVerdict(seen, { kind: 'succeeded', reference: 'ch_1' }, 'eve')).toBe('recorded');
 });

@@ -152,6 +152,7 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Fl
   const { engine, held, ending } = running;
   if (ending && 'row' in ending) return resultOf(ending);
   running.ending ??= { error }; // a step that nobody has awaited begins nothing any more
+  let told = error;
   try {
     await running.transaction.abandon(error).catch(() => {});
     // Each later run would fail alike, and nothing of the key is there: another input may be sent with it.
@@ -161,19 +162,30 @@ async function interrupt<Tx>(running: PhasesRun<Tx>, error: unknown): Promise<Fl
     await running.transaction.repeatClaim();
     if (error instanceof UntrustedDataError) await leaveToPerson(running, error.message);
     // Also where the lease seems lost: it may have been a refusal that something heard meanwhile has kept from being written.
-    else await suspendRun(running, error);
+    else {
+      await suspendRun(running, error);
+      // It held the key, and its heartbeat did not end it: what it wrote was kept from being written.
+      if (error instanceof LeaseLostError && error !== running.signal.reason) told = stoppedByProof(held, error);
+    }
   } catch {
     // The lease ends by itself.
   }
   const row = await engine.store.find(held.id).catch(() => undefined);
   if (error instanceof LeaseLostError && row) {
-    reportError(running, error);
+    reportError(running, told);
     return { kind: 'existing', row }; // another's work: to this caller it is a replay
   }
   // Without a row nobody holds it: it cannot be looked at, or a failover has lost it, with what was committed under it.
   if (error instanceof LeaseLostError) return { kind: 'in_doubt', error };
   return { kind: 'suspended', error, isBeforeCalls: running.journal.executed === false };
 }
+
+const stoppedByProof = ({ id: { operation, key } }: HeldKey, cause: LeaseLostError) =>
+  new LeaseLostError(`A proof of a call of ${operation} ${key} was heard during this run: the next one acts upon it.`, {
+    existing: 'a proof that this run did not know',
+    expected: 'none, where it sends or refuses',
+    cause,
+  });
 
 /** The context of one run. */
 function contextOf<Tx>(running: PhasesRun<Tx>, input: unknown, context: readonly unknown[]): PhasesContext<never, Tx> {

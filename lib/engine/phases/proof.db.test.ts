@@ -24,6 +24,7 @@ import {
 usePhases();
 
 const STEP = 'charge_created';
+const STOPPED = expect.stringMatching(/^A proof of a call of pay \S+ was heard/);
 const SAID = 'payment_intent.succeeded ch_1';
 const store = () => prismaStore(database.client);
 const idOf = (key: string) => ({ ...ANN, operation: 'pay', key });
@@ -40,8 +41,9 @@ const BLIND: Partial<Call> = {
 
 function sale(how: Partial<Call> = {}) {
   const logged: LogEntry[] = [];
+  const errors: unknown[] = [];
   const { checkout, idempotency } = shop(
-    { log: (entry) => void logged.push(entry), onError: () => {} },
+    { log: (entry) => void logged.push(entry), onError: (error) => void errors.push(error) },
     { ...BLIND, ...how },
   );
   const key = freshKey();
@@ -54,7 +56,7 @@ function sale(how: Partial<Call> = {}) {
   const work = () => idempotency.completeDue({ limit: 100 });
   const judge = async (kind: 'failed' | 'retry', overrules?: string) =>
     await createAdmin({ prisma: database.client }).resolve(await seenCall(key), { kind, overrules }, 'eve');
-  return { key, send, prove, work, judge, logged };
+  return { key, send, prove, work, judge, logged, errors };
 }
 
 /** A key whose charge was made, and its answer lost: nobody can be asked. */
@@ -99,7 +101,7 @@ describe('S4 a proof of a call whose outcome is not known', () => {
     ['before the answer is lost', 'after', 'outcome_unknown'],
     ['before the call is declined, which then ends nothing', 'declined', undefined],
   ] as const)('counts where it is heard first: %s', async (_, fault, code) => {
-    const { key, send, prove, work } = sale();
+    const { key, send, prove, work, errors } = sale();
     const { charge } = provider;
     provider.charge = async (args, derived) => {
       const { id } = await charge.call(provider, args, derived);
@@ -109,6 +111,7 @@ describe('S4 a proof of a call whose outcome is not known', () => {
     const outcome = await send();
     expect(outcome.ok).toBe(false);
     if (code) expect(outcome).toMatchObject({ code });
+    else expect(errors).toMatchObject([{ name: 'LeaseLostError', message: STOPPED }]);
     expect(await rowOf(key)).toMatchObject({ settledAt: null, needsAttention: false });
     expect(await work()).toMatchObject({ settled: 1 });
     await expectOnce(key);
@@ -228,7 +231,7 @@ describe('S4 a proof of a call whose outcome is not known', () => {
     ['of a send that has proved to have done nothing', 'too many requests'],
   ])('has nothing sent by a run that does not know of it: %s', async (_, words) => {
     const lookup: Call['lookup'] = async () => 'absent';
-    const { key, send, prove, work } = sale({ indeterminate: 'lookup', lookup, settleMs: 0, maxTries: 2 });
+    const { key, send, prove, work, errors } = sale({ indeterminate: 'lookup', lookup, settleMs: 0, maxTries: 2 });
     const { charge } = provider;
     provider.charge = async (args, derived) => {
       const { id } = await charge.call(provider, args, derived);
@@ -236,6 +239,7 @@ describe('S4 a proof of a call whose outcome is not known', () => {
       throw new Error(words);
     };
     expect((await send()).ok).toBe(false);
+    expect(errors).toMatchObject([{ name: 'LeaseLostError', message: STOPPED }]);
     expectSentOnce(key);
     expect(await work()).toMatchObject({ settled: 1 });
     await expectOnce(key);

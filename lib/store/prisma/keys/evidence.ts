@@ -1,4 +1,4 @@
-import type { KeyId } from '../../../core/scope.ts';
+import { assertStorableName, type KeyId } from '../../../core/scope.ts';
 import type { Heard, LateAnswer, Leases } from '../../leases.ts';
 import type { ActResult } from '../../oversight.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
@@ -174,11 +174,19 @@ const LATE_ANSWER = hear({
   told: `CASE WHEN is_alarming THEN 'contradicts' END`,
 });
 
-/** Errors are the transaction's own: its caller has to know a deadlock from a lost connection. */
-export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, id, said, actor) => {
-  const [statement, ...values] =
-    typeof said === 'string' ? [WORDS, said, actor] : [PROOF, said.said, actor, said.step, said.succeeded];
-  return (await hearOn(tx, statement, id, ...values)) ?? 'none';
+/**
+ * Errors of the database are the transaction's own: its caller has to know a deadlock from a lost connection.
+ *
+ * @throws ConfigurationError for what its columns do not take, before anything is sent: the transaction can go on
+ */
+export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, id, evidence, actor) => {
+  const { said, step, succeeded } = typeof evidence === 'string' ? { said: evidence } : evidence;
+  assertStorableName(said, 1000, 'What was heard needs a line of words, such as the type of the event and its id.');
+  assertStorableName(actor, 255, 'What was heard needs the name of who has said it, such as stripe.');
+  if (typeof evidence === 'string') return (await hearOn(tx, WORDS, id, said, actor)) ?? 'none';
+  assertStorableName(step, 100, 'A proof needs the step of its call: the name that `foreign` was given.');
+  assertStorableName(succeeded, 255, 'A proof needs the reference of its call.');
+  return (await hearOn(tx, PROOF, id, said, actor, step, succeeded)) ?? 'none';
 };
 
 /** It waits for the transaction of whoever has the key, and reads what that has written. */
@@ -255,8 +263,12 @@ export const findSeen: Asked<Leases<never>, 'asSeen'> = async (db, id) => {
   return rows[0] ?? { revision: '', heard: null };
 };
 
+const UNREFERRED = 'A verdict that it went through needs the reference of the call, as the provider names it.';
+
 export const recordVerdict: Asked<Leases<never>, 'recordVerdict'> = async (db, id, verdict, actor) => {
   const [reference, overrules] = verdict.kind === 'succeeded' ? [verdict.reference] : [null, verdict.overrules];
+  assertStorableName(actor, 255, 'A verdict needs the name of the person who gives it.');
+  if (reference !== null) assertStorableName(reference, 255, UNREFERRED);
   const values = [...keyValues(id), id.revision, verdict.kind, reference, actor, overrules ?? null];
   const [row] = await writeAsSeen<{ outcome: ActResult }>(db, VERDICT, values);
   return row?.outcome ?? 'changed';

@@ -60,10 +60,13 @@ export function assertHeld<Row>(rows: readonly Row[], held: HeldKey): Row {
 }
 
 export function leaseLost({ state, fencingToken, id }: Pick<HeldKey, 'state' | 'fencingToken' | 'id'>): LeaseLostError {
-  return new LeaseLostError(`Another executor has taken over ${id.operation} ${id.key}; this write changed nothing.`, {
-    existing: 'another state or fencing token',
-    expected: `${state} with fencing token ${fencingToken}`,
-  });
+  return new LeaseLostError(
+    `${id.operation} ${id.key} was taken over, or something heard has ended this run: nothing was written.`,
+    {
+      existing: 'another state or fencing token',
+      expected: `${state} with fencing token ${fencingToken}`,
+    },
+  );
 }
 
 // The same insert, ticket and window as a claim in one transaction (`claim.ts`), with a lease besides, which says for how
