@@ -45,8 +45,8 @@ export interface KeyDetail extends KeySummary {
   /** `resolve` compares it. It is not to be read, nor to be kept: another version may write it otherwise. */
   revision: string;
   /**
-   * The name of what was heard, for a verdict that overrules it: the reference of a proof, or else the words that were said last;
-   * `result` for a late answer that was one. Null where nothing was heard.
+   * The name of what was heard, for a verdict that overrules it: the reference of a proof, or of the receipt of a late answer, or else
+   * the words that were said last; `result` for a late answer that had no receipt. Null where nothing was heard.
    */
   heard: string | null;
   /** Of a `payload_mismatch`, the detail holds the first bytes of the other `fingerprint` in hex. */

@@ -93,7 +93,8 @@ export interface Leases<Tx> {
    * A key that is not settled is due at once, under a higher token; under a live lease the event alone is written. A result
    * voids the verdicts "it failed" and "send it again", and the proof that no send did anything, also those that a live
    * executor acts upon, which loses the key. A key that has ended in a refusal, with the call unanswered, is flagged for a
-   * person, under a higher token.
+   * person, under a higher token, and so is one whose call is known by another reference. The receipt is written beside a call that
+   * is done, or whose key has ended, and was not erased.
    */
   recordLateAnswer(id: KeyId, answer: LateAnswer): Promise<void>;
 

@@ -305,6 +305,24 @@ describe('A6 a second key for a thing, in phases', () => {
     expect(await rowOf(key)).toMatchObject({ needsAttention: true, thing: cart });
   });
 
+  test('the name of a thing that was freed goes when its person is erased, once nobody has to look', async () => {
+    const key = freshKey();
+    provider.faults = ['after'];
+    const { checkout, idempotency } = shop({}, { indeterminate: 'unknown' });
+    const admin = createAdmin({ prisma: database.client, complete: idempotency.completeKey });
+    await checkout.execute({ key, payload: { cart } });
+    await admin.resolve(await seenCall(key), { kind: 'failed' }, 'eve');
+    const freed = () => database.client.idempotencyEvent.count({ where: { key, type: 'thing_freed' } });
+    await database.client.$executeRaw`UPDATE idempotency_keys SET needs_attention = true WHERE key = ${key}`;
+    await admin.erasePrincipal(ANN, 'eve');
+    expectCounted(await freed()).toBe(1);
+    await database.client.$executeRaw`UPDATE idempotency_keys SET needs_attention = false WHERE key = ${key}`;
+    await admin.erasePrincipal(ANN, 'eve');
+    expectCounted(await freed()).toBe(0);
+    const about = await database.client.$queryRaw<unknown[]>`SELECT detail FROM idempotency_events WHERE key = ${key}`;
+    expect(JSON.stringify(about)).not.toContain(cart);
+  });
+
   test('X1 A6 somebody else’s: in_flight while it runs, which is not driven on, and already_done once it is', async () => {
     const [one, two] = [freshKey(), freshKey()];
     await leave(one, { secret: [SECRET] });

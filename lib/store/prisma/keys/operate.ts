@@ -96,6 +96,8 @@ const ACKNOWLEDGE = endKept('acknowledged', {
   set: 'needs_attention = false',
 });
 
+// With the names of things that a person's word has freed: nothing takes those again.
+//
 // No index knows principals: each would be an entry more for every key. It is asked for seldom.
 const ERASE = `
 WITH forgotten AS (
@@ -107,6 +109,10 @@ erased AS (
     FROM forgotten
    WHERE tenant = $1 AND idempotency_phases.principal = forgotten.principal
      AND idempotency_phases.operation = forgotten.operation AND idempotency_phases.key = forgotten.key),
+unnamed AS (
+  DELETE FROM idempotency_events AS event USING idempotency_keys AS theirs
+   WHERE event.tenant = $1 AND event.principal = ANY ($2::text[]) AND event.type = 'thing_freed' AND theirs.tenant = $1
+     AND (theirs.principal, theirs.operation, theirs.key) = (event.principal, event.operation, event.key) AND ${ANSWER.may}),
 audited AS (
   ${AUDIT}
   SELECT $1::text, principal, operation, key, 'forgotten', $3::text, '{"with": "principal"}'::jsonb FROM forgotten)
