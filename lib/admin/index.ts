@@ -1,5 +1,5 @@
 export { TALLIED, type Tallied } from '../core/codes.ts';
-export type { SeenCall, Verdict } from '../store/leases.ts';
+export type { SeenCall, Verdict } from '../store/evidence.ts';
 export type { AuditFilter, AuditPage, AuditRecord, Erased, NewAuditRecord, Person } from '../store/oversight.ts';
 export {
   type Admin,

@@ -5,7 +5,7 @@ import { settleWithin } from '../core/wait.ts';
 import { identify } from '../engine/identity.ts';
 import { tracedLog } from '../engine/log.ts';
 import type { Remembered } from '../engine/recent-rows.ts';
-import type { SeenCall, Verdict } from '../store/leases.ts';
+import type { SeenCall, Verdict } from '../store/evidence.ts';
 import type { ActResult, Erased, ErasedKeys, NewAuditRecord, Person, SeenRow } from '../store/oversight.ts';
 import type { Fence, Fenced, Store } from '../store/store.ts';
 

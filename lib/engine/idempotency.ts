@@ -4,7 +4,7 @@ import type { KeyState } from '../core/key-state.ts';
 import { assertKnownOptions, type OptionNames } from '../core/options.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
-import type { Evidence, Heard } from '../store/leases.ts';
+import type { Evidence, Heard } from '../store/evidence.ts';
 import type { LostKeys } from '../store/lost-keys.ts';
 import type { SchemaState, Store, TriedClaim } from '../store/store.ts';
 import { gaugeKeys } from '../telemetry/metrics.ts';

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type TestDatabase, testDatabase } from '../../../scripts/testing/test-database.ts';
 import { createClient } from '../../../shop/db.ts';
 import { claimOf, DONE, HOW, refusedAs } from '../../store/contract-harness.fixture.ts';
-import { claimValues, lockTimeout, thingValues, ticketOf } from '../../store/prisma/keys/claim.ts';
+import { claimValues, thingValues } from '../../store/prisma/keys/claim.ts';
 import { keyValues } from '../../store/prisma/keys/read.ts';
+import { lockTimeout, ticketOf } from '../../store/prisma/keys/ticket.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import type { Claim, Completion } from '../../store/rows.ts';
 import { readKitFiles } from './kit-files.ts';

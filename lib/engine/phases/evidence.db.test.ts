@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { freshKey, gate } from '../../integration/kit.fixture.ts';
-import type { Evidence } from '../../store/leases.ts';
+import type { Evidence } from '../../store/evidence.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import { type Call, database, expectOnce, provider, rowOf, seenCall, shop, usePhases } from './shop.fixture.ts';
 

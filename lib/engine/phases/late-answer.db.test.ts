@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { ANN, freshKey, gate } from '../../integration/kit.fixture.ts';
-import type { Verdict } from '../../store/leases.ts';
+import type { Verdict } from '../../store/evidence.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import {
   type Call,

@@ -6,7 +6,7 @@ import { SEED, tier } from '../../../scripts/testing/tier.ts';
 import type { Outcome } from '../../index.ts';
 import { ANN, anything, effect, effects, HOUR, kit, rowsOf } from '../../integration/kit.fixture.ts';
 import { movedTime } from '../../integration/moved-time.fixture.ts';
-import type { Verdict } from '../../store/leases.ts';
+import type { Verdict } from '../../store/evidence.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import { documentedCheckout } from './documented-checkout.fixture.ts';
 import { FuzzedProvider, MEMORY_MS, type Next, oneOf } from './fuzzed-provider.fixture.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { freshKey } from '../../integration/kit.fixture.ts';
 import { movedTime } from '../../integration/moved-time.fixture.ts';
-import type { SeenCall } from '../../store/leases.ts';
+import type { SeenCall } from '../../store/evidence.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
 import type { Provider } from './phases.fixture.ts';
 import {

@@ -1,31 +1,10 @@
-import { hash } from 'node:crypto';
-import { lengthPrefixed } from '../../../core/length-prefix.ts';
-import type { KeyId } from '../../../core/scope.ts';
 import type { Claim, KeyWindow, Obstacle } from '../../rows.ts';
 import type { RawQueries } from '../client.ts';
 import { readOnlyError } from '../errors.ts';
 import { LEVEL, type Rows, type Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
 import { epochMs, findObstacle, IS_KEY, keyValues } from './read.ts';
-
-/**
- * The number of the advisory lock that stands for a key. It arbitrates nothing, the unique index does: it is a ticket
- * that lets a claim see at once, without waiting, that another transaction is busy with the same key. A tiny
- * `lock_timeout` cannot tell that: it also strikes while the table is being extended for somebody else's row.
- *
- * Two keys that share a number merely wait for each other.
- */
-export function ticketOf(id: KeyId): bigint {
-  return hash('sha256', lengthPrefixed(...keyValues(id)), 'buffer').readBigInt64BE();
-}
-
-/**
- * The number of the advisory lock that stands for a thing: a ticket like a key's, drawn behind it. No tenant
- * is empty, so that no key's ticket is made of the same text.
- */
-function thingTicketOf({ tenant, operation }: Pick<KeyId, 'tenant' | 'operation'>, thing: string): bigint {
-  return hash('sha256', lengthPrefixed('', tenant, operation, thing), 'buffer').readBigInt64BE();
-}
+import { drawTickets, lockTimeout, TICKET, thingTicketOf, ticketOf, tryBoth } from './ticket.ts';
 
 /** Says to the database's trigger that a statement of the kit's writes the thing beside its key. It ends with the transaction. */
 const SET_HELD = `set_config('oncekit.thing', 'held', true)`;
@@ -37,39 +16,6 @@ export const holdThing = ([thing, isForever]: Held, how = '') => `
 
 /** The parameters of a thing: its name, and whether it is held for ever. */
 type Held = readonly [thing: string, isForever: string];
-
-/** The setting of a transaction that has drawn a ticket. */
-export const TICKET = 'oncekit.ticket';
-
-/** How long a claim that will not wait for others may be held up by the table itself, in milliseconds. */
-const AT_ONCE_MS = 250;
-
-/** Writes a wait as `lock_timeout`. PostgreSQL reads 0 as "for ever", the very opposite of what it means here. */
-export function lockTimeout(waitMs: number): string {
-  return `${Math.max(1, Math.round(waitMs > 0 ? waitMs : AT_ONCE_MS))}ms`;
-}
-
-/**
- * Draws the ticket: waits for it when `patient`, within `lock_timeout`, else tries once. It is released with the
- * transaction. `$ticket` and `$patient` are replaced by the statement's own parameters.
- */
-export function drawTicket(ticket: string, patient: string): string {
-  return `CASE WHEN ${patient}::boolean THEN pg_advisory_xact_lock(${ticket}::bigint) IS NOT NULL
-                ELSE pg_try_advisory_xact_lock(${ticket}::bigint) END`;
-}
-
-/**
- * Draws the tickets of a key and of the thing that it is to hold: the key's first, always. It prevents this: two transactions
- * each have what the other one waits for. Whoever waits for a thing's ticket may have a key's; whoever has a thing's waits for
- * no ticket any more.
- */
-export function drawTickets(ofKey: string, ofThing: string, patient: string): string {
-  return `CASE WHEN (${drawTicket(ofKey, patient)}) THEN (${drawTicket(ofThing, patient)}) ELSE false END`;
-}
-
-/** Draws both without waiting, in the same order. */
-export const tryBoth = (ofKey: string, ofThing: string) =>
-  `CASE WHEN pg_try_advisory_xact_lock(${ofKey}::bigint) THEN pg_try_advisory_xact_lock(${ofThing}::bigint) ELSE false END`;
 
 /**
  * The condition, in SQL, under which a key without a row may be claimed at this very moment: it was not minted here, or

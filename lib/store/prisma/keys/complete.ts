@@ -2,9 +2,10 @@ import type { HeldKey, Write } from '../../leases.ts';
 import type { Claim, Completion, KeyRow } from '../../rows.ts';
 import type { Rows, Statement } from '../statement.ts';
 import { timestamp } from '../wire/encoding.ts';
-import { type Claimed, holdThing, TICKET } from './claim.ts';
+import { type Claimed, holdThing } from './claim.ts';
 import { hasNewProof, heldValues, IS_HELD, knownProofs, SET_LEASE, SET_LEASE_WITH_PROGRESS } from './lease.ts';
 import { epochMs, IS_KEY, KEY_COLUMNS, keyValues, signedAt } from './read.ts';
+import { TICKET } from './ticket.ts';
 
 /** The token of a row that has just been inserted. */
 export const FIRST_TOKEN = 1;

@@ -1,5 +1,6 @@
 import { assertStorableName, type KeyId } from '../../../core/scope.ts';
-import type { Heard, LateAnswer, Leases } from '../../leases.ts';
+import type { Heard, LateAnswer } from '../../evidence.ts';
+import type { Leases } from '../../leases.ts';
 import type { ActResult } from '../../oversight.ts';
 import type { PrismaClientLike, RawQueries } from '../client.ts';
 import type { Asked } from '../db.ts';

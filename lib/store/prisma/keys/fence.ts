@@ -4,9 +4,10 @@ import { countRows, type PrismaClientLike, type RawQueries } from '../client.ts'
 import { isLockTimeout } from '../errors.ts';
 import { QUESTION_MS } from '../timeouts.ts';
 import { timestamp } from '../wire/encoding.ts';
-import { drawTicket, inWindow, judgeWindow, lockTimeout, ticketOf } from './claim.ts';
+import { inWindow, judgeWindow } from './claim.ts';
 import { record } from './operate.ts';
 import { find, keyValues, recordEvent } from './read.ts';
+import { drawTicket, lockTimeout, ticketOf } from './ticket.ts';
 
 // Both locks are shared, so that two who look never meet, and given back at once: it is alone in its transaction. Behind the
 // number of a key's ticket with all its bits turned is a probe whose row stands, and so no claim's.

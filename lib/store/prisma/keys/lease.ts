@@ -4,8 +4,9 @@ import type { HeldKey, LeasedClaim, Leases, PutOff } from '../../leases.ts';
 import { type RawQueries, sendStatement } from '../client.ts';
 import type { Asked } from '../db.ts';
 import { LEVEL, type Statement } from '../statement.ts';
-import { claimValues, claimWaiting, drawTicket, drawTickets, idleLimit, lockTimeout, thingValues } from './claim.ts';
+import { claimValues, claimWaiting, idleLimit, thingValues } from './claim.ts';
 import { findSteps, KEY_COLUMNS, keyValues, NOW, type RawRow, toKeyRow } from './read.ts';
+import { drawTicket, drawTickets, lockTimeout } from './ticket.ts';
 
 /** The key's row as its executor knows it: parameters 1 to 6, from `heldValues`. */
 export const IS_HELD = `tenant = $1 AND principal = $2 AND operation = $3 AND key = $4 AND state = $5

@@ -5,8 +5,8 @@ import { watchOf } from '../../../integration/kit.fixture.ts';
 import type { LostKey } from '../../lost-keys.ts';
 import { Db } from '../db.ts';
 import { storeOf } from '../prisma-harness.fixture.ts';
-import { ticketOf } from './claim.ts';
 import { lostKeysOn } from './lost-keys.ts';
+import { ticketOf } from './ticket.ts';
 
 let database: TestDatabase;
 let store: ReturnType<typeof storeOf>;

@@ -2,10 +2,11 @@ import type { LostKeys, LostStep } from '../../lost-keys.ts';
 import { type Asked, askingBy, type Db } from '../db.ts';
 import { isOfState } from '../errors.ts';
 import { findAnnouncedIn, findKnown } from '../messages/outbox.ts';
-import { holdThing, thingValues, ticketOf, tryBoth } from './claim.ts';
+import { holdThing, thingValues } from './claim.ts';
 import { FIRST_TOKEN } from './complete.ts';
 import { AUDIT, record } from './operate.ts';
 import { find, NOW } from './read.ts';
+import { ticketOf, tryBoth } from './ticket.ts';
 
 /** `LostKeys`, on the connections of the store beside it. */
 export function lostKeysOn<Tx>(db: Db): LostKeys<Tx> {
