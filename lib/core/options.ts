@@ -1,8 +1,15 @@
 import { assertSetUp, ConfigurationError } from './errors.ts';
 import { isPromised } from './wait.ts';
 
-/** The names of all options of a type. The compiler asks for each one that is added to it. */
-export type OptionNames<Options> = Readonly<Record<keyof Options & string, true>>;
+type Words<Text extends string> = Text extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : Text;
+
+type AreAll<Names, Options> = [Names, keyof Options & string] extends [keyof Options, Names] ? unknown : never;
+
+/** Names all options of a type, in lines of words. The compiler asks for each one that is added to it, and refuses what is none. */
+export const optionNames =
+  <Options>() =>
+  <Line extends string>(...lines: (Line & AreAll<Words<Line>, Options>)[]): object =>
+    Object.fromEntries(lines.flatMap((line) => line.split(' ')).map((name) => [name, true]));
 
 /**
  * Refuses an option that nobody reads: a name that is spelt wrong would be ignored in silence. For set-up alone.

@@ -1,6 +1,6 @@
 import { ELSEWHERE, isProduction } from '../core/environment.ts';
 import { assertSetUp, ConfigurationError } from '../core/errors.ts';
-import { type Duration, type OptionNames, toMs } from '../core/options.ts';
+import { type Duration, optionNames, toMs } from '../core/options.ts';
 import type { PrincipalInput } from '../core/scope.ts';
 import { assertOnePurpose, assertStrong, weaknessOf } from '../core/secret-strength.ts';
 import { LEAST_TO_SIGN, readSecrets, type Secrets, secretsIn } from '../core/secrets.ts';
@@ -99,26 +99,10 @@ export interface Options {
 }
 
 /** All of them, by name. */
-export const OPTIONS: OptionNames<Options> = {
-  secret: true,
-  scope: true,
-  window: true,
-  retention: true,
-  phasesRetention: true,
-  auditRetention: true,
-  leaseMs: true,
-  namespace: true,
-  begin: true,
-  waitMs: true,
-  poolSize: true,
-  redefine: true,
-  clock: true,
-  errorPages: true,
-  addressHeader: true,
-  log: true,
-  onError: true,
-  onPoint: true,
-};
+export const OPTIONS = optionNames<Options>()(
+  'secret scope window retention phasesRetention auditRetention leaseMs namespace begin waitMs poolSize',
+  'redefine clock errorPages addressHeader log onError onPoint',
+);
 
 const SECRET_OPTION = 'createIdempotency({ secret })';
 const MARGIN_MS = 15 * 60_000;

@@ -1,5 +1,5 @@
 import { assertSetUp } from '../core/errors.ts';
-import { assertKnownOptions, listOf, type OptionNames } from '../core/options.ts';
+import { assertKnownOptions, listOf, optionNames } from '../core/options.ts';
 import { MAX_ITEMS } from '../core/payload-limits.ts';
 import type { PrincipalInput, Scope } from '../core/scope.ts';
 import type { OutputOf, StandardSchema } from '../core/standard-schema.ts';
@@ -137,35 +137,11 @@ export interface OperationOptions<S extends StandardSchema, Tx, Reason extends s
 }
 
 /** All of them, by name. */
-const OPTIONS: OptionNames<OperationOptions<StandardSchema, never>> = {
-  name: true,
-  schema: true,
-  reasons: true,
-  timeoutMs: true,
-  maxWaitMs: true,
-  isolationLevel: true,
-  durability: true,
-  begin: true,
-  fingerprint: true,
-  acceptKeys: true,
-  maxItems: true,
-  volatile: true,
-  sensitive: true,
-  admit: true,
-  mayReplay: true,
-  oncePer: true,
-  shareAnswer: true,
-  holdFor: true,
-  schemaVersion: true,
-  keep: true,
-  upcasts: true,
-  naturallyIdempotent: true,
-  onRefused: true,
-  inputVersion: true,
-  inputUpcasts: true,
-  maxRunMs: true,
-  attentionAfterMs: true,
-};
+const OPTIONS = optionNames<OperationOptions<StandardSchema, never>>()(
+  'name schema reasons timeoutMs maxWaitMs isolationLevel durability begin fingerprint acceptKeys',
+  'maxItems volatile sensitive admit mayReplay oncePer shareAnswer holdFor schemaVersion keep upcasts',
+  'naturallyIdempotent onRefused inputVersion inputUpcasts maxRunMs attentionAfterMs',
+);
 
 /** @throws ConfigurationError for a name that fits no URL, an option that is none, a limit that is none, names that are none, and a schema that is none */
 export function assertOperation<Tx>(

@@ -1,7 +1,7 @@
 import { everyOne, untilNoneIsLeft } from '../core/batches.ts';
 import { assertSetUp } from '../core/errors.ts';
 import type { KeyState } from '../core/key-state.ts';
-import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { assertKnownOptions, optionNames } from '../core/options.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
 import type { Evidence, Heard } from '../store/evidence.ts';
@@ -115,7 +115,7 @@ export interface Idempotency<Tx> {
 const CONTRADICTED =
   'the provider says that a call was done, and its key has ended otherwise or under another reference';
 
-const ANSWER_OPTIONS: OptionNames<AnswerOptions<never>> = { redirectTo: true };
+const ANSWER_OPTIONS = optionNames<AnswerOptions<never>>()('redirectTo');
 
 /** When an unfinished key counts as stuck that no lease speaks for, in milliseconds. As in the admin view. */
 const STUCK_AFTER_MS = 60_000;

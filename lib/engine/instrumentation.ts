@@ -4,7 +4,7 @@ import type { KeyStateOrAbsent } from '../core/key-state.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { KeyId } from '../core/scope.ts';
 import type { HeldKey } from '../store/leases.ts';
-import { countKey, isMeasured, recordDuration } from '../telemetry/metrics.ts';
+import { countKey, isMeasured, keyMetrics } from '../telemetry/metrics.ts';
 import { inKeySpan, isTraced, linksTo, markFailed, recordedTraceParent, type Span } from '../telemetry/span.ts';
 import type { FlightResult, Run } from './call-result.ts';
 import type { Config } from './config.ts';
@@ -70,7 +70,7 @@ function report<T>(call: Watched, run: Run<T>, ms: number): void {
   const { outcome, row, instance } = run;
   const replayed = isReplayed(run);
   const code = outcome.ok ? undefined : outcome.code;
-  recordDuration(ms, { operation, outcome: code ?? 'succeeded', replayed });
+  keyMetrics()?.duration.record(ms, { operation, outcome: code ?? 'succeeded', replayed });
   const counted = replayed ? 'replayed' : code && telemetryOf(code).counter;
   if (counted) countKey(counted, operation);
   // This call's own execution is in the log as its transition, and a reported error by its instance.

@@ -3,7 +3,7 @@ import { fullJitter } from '../core/backoff.ts';
 import { copyOf, isPlainObject } from '../core/data.ts';
 import { CodedError, ConfigurationError, ResultUnreadableError } from '../core/errors.ts';
 import { assertTransition } from '../core/key-state.ts';
-import { assertKnownOptions, type OptionNames, returned } from '../core/options.ts';
+import { assertKnownOptions, optionNames, returned } from '../core/options.ts';
 import { executedBy } from '../core/outcome.ts';
 import type { Scope } from '../core/scope.ts';
 import type { StandardSchema } from '../core/standard-schema.ts';
@@ -140,7 +140,7 @@ export function asBegun<Tx>(
   return { ...withinTime(options, deadline, waitMs), begin: settingsFor(options.begin ?? config.begin, id) };
 }
 
-const KNOWN: OptionNames<TransactionSettings> = { role: true, settings: true };
+const KNOWN = optionNames<TransactionSettings>()('role settings');
 /** PostgreSQL's own have no dot: they could undo the role, the durability, or the place of the kit's tables. */
 const SETTING = /^(?!oncekit\.)[a-z_][\w$]*(\.[a-z_][\w$]*)+$/i;
 

@@ -12,7 +12,7 @@ import type {
   OutboxStore,
   Stop,
 } from '../store/messages.ts';
-import { countDelivery, gaugeOpen } from '../telemetry/metrics.ts';
+import { gaugeOpen, messageMetrics } from '../telemetry/metrics.ts';
 import { traceHeaders } from '../telemetry/span.ts';
 import { type Destination, routesOf } from './destination.ts';
 import { EventError, type EventToSend, newEvent, type Origin } from './event.ts';
@@ -169,7 +169,7 @@ function rowOf(event: EventToSend, from: Origin | undefined, settings: OutboxSet
 
 function counted(report: OnReport): OnReport {
   return (what) => {
-    countDelivery(what.event.peer, what.kind);
+    messageMetrics()?.deliveries.add(1, { destination: what.event.peer, outcome: what.kind });
     report(what);
   };
 }

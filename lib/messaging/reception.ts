@@ -6,7 +6,7 @@ import { assertSetUp, IdempotencyError, MAX_RESULT_BYTES, ResultTooLargeError } 
 import { type Duration, isResult, returned } from '../core/options.ts';
 import { assertStorableName } from '../core/scope.ts';
 import { type InboxStore, isSamePayload, type KnownRow, type Receipt, type Receiving } from '../store/messages.ts';
-import { countReception } from '../telemetry/metrics.ts';
+import { messageMetrics } from '../telemetry/metrics.ts';
 import { inSpan, markFailed } from '../telemetry/span.ts';
 import { describe } from './destination.ts';
 import type { EventName, OnReport } from './report.ts';
@@ -123,7 +123,7 @@ export async function receiveEvent<Tx, R>(
     const received = await receive(context, event, given, retry);
     span.setAttribute('oncekit.outcome', received.kind);
     if ('error' in received) markFailed(span, received.error);
-    countReception(source, received.kind);
+    messageMetrics()?.receptions.add(1, { source, outcome: received.kind });
     return received;
   });
 }
@@ -224,7 +224,7 @@ async function answerKnown<Tx, R>(
   const differs = taken === undefined && !isSamePayload(row, receipt);
   if (differs) {
     await store.recordMismatch(receipt);
-    countReception(receipt.source, 'mismatch');
+    messageMetrics()?.receptions.add(1, { source: receipt.source, outcome: 'mismatch' });
     report({ kind: 'mismatch', event: nameOf(receipt) });
   }
   const { state, attempts, nextAttemptAt } = row;

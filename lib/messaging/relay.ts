@@ -4,7 +4,7 @@ import { retryAfterOf } from '../core/errors.ts';
 import { isResult, returned } from '../core/options.ts';
 import { settleWithin, untilAborted } from '../core/wait.ts';
 import type { Delivery, OutboxStore } from '../store/messages.ts';
-import { countDelivery, recordLag } from '../telemetry/metrics.ts';
+import { messageMetrics } from '../telemetry/metrics.ts';
 import { inSpan } from '../telemetry/span.ts';
 import { describe, isFate, type OutgoingEvent, PublishError, type Route } from './destination.ts';
 import type { EventName, OnReport } from './report.ts';
@@ -124,8 +124,9 @@ async function sendInOrder(pass: Pass, head: Delivery): Promise<void> {
     const { marked, next } = await pass.store.markDelivered(held, goesOn ? pass.leaseMs : null);
     if (!marked) return reportLost(pass, name);
     pass.sum.delivered++;
-    countDelivery(held.destination, 'delivered');
-    recordLag(held.destination, Date.now() - held.createdAt.getTime());
+    const { destination, createdAt } = held;
+    messageMetrics()?.deliveries.add(1, { destination, outcome: 'delivered' });
+    messageMetrics()?.lag.record(Math.max(0, Date.now() - createdAt.getTime()), { destination });
     await pass.onPoint('marked', name);
     held = next;
   }

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { assertKnownOptions, optionNames } from '../core/options.ts';
 import { refuse } from '../core/outcome.ts';
 import { assertOnePurpose, assertStrong } from '../core/secret-strength.ts';
 import { problemResponse } from '../http/problem.ts';
@@ -25,7 +25,7 @@ export interface CronRouteOptions {
   log?: (line: string) => void;
 }
 
-const OPTIONS: OptionNames<CronRouteOptions> = { secret: true, maxMs: true, log: true };
+const OPTIONS = optionNames<CronRouteOptions>()('secret maxMs log');
 
 /**
  * Runs a task of the worker once, for hosts that have a clock and no processes (`vercel.json`, `pg_cron`, crontab with

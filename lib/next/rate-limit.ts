@@ -1,5 +1,5 @@
 import { callerAddress } from '../core/caller-address.ts';
-import { assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { assertKnownOptions, optionNames } from '../core/options.ts';
 import type { Principal } from '../core/scope.ts';
 
 /** How often one caller may ask. */
@@ -10,7 +10,7 @@ export interface CallerLimit {
   seconds?: number;
 }
 
-const OPTIONS: OptionNames<CallerLimit> = { requests: true, seconds: true };
+const OPTIONS = optionNames<CallerLimit>()('requests seconds');
 
 /** The most callers that are counted apart at once, so that strangers cannot fill the memory with names. */
 const MAX_CALLERS = 10_000;

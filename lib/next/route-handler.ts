@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { jsonText } from '../core/data.ts';
 import { derivedUuid } from '../core/key.ts';
-import { assertKnownOptions, listOf, type OptionNames, returned } from '../core/options.ts';
+import { assertKnownOptions, listOf, optionNames, returned } from '../core/options.ts';
 import { executedBy, type Refusal, refuse } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { Run } from '../engine/call-result.ts';
@@ -46,16 +46,9 @@ export interface RouteHandlerOptions<Result> {
   acceptKeys?: 'minted' | 'any';
 }
 
-const OPTIONS: OptionNames<RouteHandlerOptions<never>> = {
-  respond: true,
-  input: true,
-  key: true,
-  strictHeader: true,
-  guardDelete: true,
-  mismatchStatus: true,
-  headers: true,
-  acceptKeys: true,
-};
+const OPTIONS = optionNames<RouteHandlerOptions<never>>()(
+  'respond input key strictHeader guardDelete mismatchStatus headers acceptKeys',
+);
 
 /**
  * Next calls it for a request, and so can any server that speaks `Request` and `Response`. Two signatures, because

@@ -4,7 +4,7 @@ import type { Address } from '../core/address.ts';
 import { copyOf, type DecimalLike, isDecimal, isPlainObject } from '../core/data.ts';
 import { ATTEMPT_FIELD, KEY_FIELD, KEYLESS_FORM, type KeyedCall } from '../core/fields.ts';
 import { keyOfIssued } from '../core/issued-key.ts';
-import { assertKnownOptions, type OptionNames, returned } from '../core/options.ts';
+import { assertKnownOptions, optionNames, returned } from '../core/options.ts';
 import { MISMATCH_MESSAGES, type Outcome, type Refusal } from '../core/outcome.ts';
 import { isControlFlow } from '../core/redirect.ts';
 import type { ExecuteRequest } from '../engine/definition.ts';
@@ -59,12 +59,7 @@ export interface ServerActionOptions<Result, Reason extends string = string, To 
   refusedTo?: (refusal: Refusal<Reason>) => string;
 }
 
-const OPTIONS: OptionNames<ServerActionOptions<never>> = {
-  input: true,
-  onSettled: true,
-  redirectTo: true,
-  refusedTo: true,
-};
+const OPTIONS = optionNames<ServerActionOptions<never>>()('input onSettled redirectTo refusedTo');
 
 /**
  * Makes an operation a server action: one intent, one effect, one answer, with and without JavaScript. Refusals are

@@ -2,7 +2,7 @@ import type { NextRequest } from 'next/server.js';
 import { jsonText } from '../core/data.ts';
 import { assertSetUp, tryOr } from '../core/errors.ts';
 import type { KeyStatus } from '../core/key-state.ts';
-import { admission, assertKnownOptions, type OptionNames } from '../core/options.ts';
+import { admission, assertKnownOptions, optionNames } from '../core/options.ts';
 import { type Refusal, refuse } from '../core/outcome.ts';
 import type { Idempotency } from '../engine/idempotency.ts';
 import type { Operation } from '../engine/operation.ts';
@@ -33,7 +33,7 @@ export interface StatusRouteOptions {
   admit?: (request: Request) => Promise<true | number> | true | number;
 }
 
-const OPTIONS: OptionNames<StatusRouteOptions> = { limit: true, admit: true };
+const OPTIONS = optionNames<StatusRouteOptions>()('limit admit');
 
 /**
  * Tells the holder of a key what became of it (GET) and gives it up for good (DELETE, the fence). For

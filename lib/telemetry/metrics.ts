@@ -37,7 +37,8 @@ function instruments<I>(make: (meter: Meter) => I): () => I | undefined {
   };
 }
 
-const ofKeys = instruments((meter) => {
+/** `duration` by operation, outcome and whether it was a replay; `delay` by what waits. */
+export const keyMetrics = instruments((meter) => {
   const names = Object.keys(COUNTERS) as Counted[];
   const counter = (name: Counted) => meter.createCounter(`idempotent.${name}`, { description: COUNTERS[name] });
   const histogram = (name: string, description: string) =>
@@ -49,7 +50,11 @@ const ofKeys = instruments((meter) => {
   };
 });
 
-const ofMessages = instruments((meter) => ({
+/**
+ * `deliveries` by destination and outcome: delivered | failed | dead | stopped | lost. `lag` by destination, by two clocks: the
+ * database's and this process's. `receptions` by source and outcome: processed | replayed | failed | dead, and mismatch beside them.
+ */
+export const messageMetrics = instruments((meter) => ({
   deliveries: meter.createCounter('outbox.deliveries', { description: 'Attempts to deliver an event' }),
   lag: meter.createHistogram('outbox.lag', { unit: 'ms', description: 'From the event to its delivery' }),
   receptions: meter.createCounter('inbox.receptions', { description: 'Events received, by what became of them' }),
@@ -57,37 +62,17 @@ const ofMessages = instruments((meter) => ({
 
 /** Tells whether the app has set up an SDK for metrics. Asked where a call must not pay for what nobody collects. */
 export function isMeasured(): boolean {
-  return ofKeys() !== undefined;
+  return keyMetrics() !== undefined;
 }
 
 /** Counts in `idempotent.<what>`, by operation. */
 export function countKey(what: Counted, operation: string): void {
-  ofKeys()?.counters[what].add(1, { operation });
-}
-
-/** Records in `idempotent.duration`, in milliseconds, by operation, outcome and whether it was a replay. */
-export function recordDuration(ms: number, how: { operation: string; outcome: string; replayed: boolean }): void {
-  ofKeys()?.duration.record(ms, { ...how });
+  keyMetrics()?.counters[what].add(1, { operation });
 }
 
 /** Records in `idempotent.retry.delay`, in milliseconds, by what waits. */
 export function recordDelay(ms: number, waits: 'transaction' | 'foreign' | 'completer'): void {
-  ofKeys()?.delay.record(ms, { waits });
-}
-
-/** Counts in `outbox.deliveries`, by destination and outcome: delivered | failed | dead | stopped | lost. */
-export function countDelivery(destination: string, outcome: string): void {
-  ofMessages()?.deliveries.add(1, { destination, outcome });
-}
-
-/** Records in `outbox.lag` how long an event took, by destination. By two clocks: the database's and this process's. */
-export function recordLag(destination: string, ms: number): void {
-  ofMessages()?.lag.record(Math.max(0, ms), { destination });
-}
-
-/** Counts in `inbox.receptions`, by source and outcome: processed | replayed | failed | dead, and mismatch beside them. */
-export function countReception(source: string, outcome: string): void {
-  ofMessages()?.receptions.add(1, { source, outcome });
+  keyMetrics()?.delay.record(ms, { waits });
 }
 
 /** Keeps gauges, asked whenever metrics are collected, until what it returns is called. A database that cannot be asked leaves a gap. */
@@ -134,7 +119,7 @@ export function gaugeKeys(ask: () => Promise<readonly OpenCount[]>, operations: 
   const unlisted = gauge('unlisted', 'Stuck keys of an operation that is not listed: no worker goes on with them');
   const oldest = gauge('oldest_in_progress_seconds', 'Age of the oldest key in progress', 's');
   // A counter that begins at 1 hides its first event from whoever looks at its growth.
-  const counters = Object.values(ofKeys()?.counters ?? {});
+  const counters = Object.values(keyMetrics()?.counters ?? {});
   for (const operation of operations) for (const counter of counters) counter.add(0, { operation });
   // What was seen once is 0 when it is gone: an SDK may repeat the last value it was told, and an alarm would never end.
   const known = new Set(operations);

@@ -39,7 +39,7 @@ type OperationImport = { exported: string; from: string };
  *
  * @throws CliError where the app has not been set up, or has such an operation or file already
  */
-export function planOperation(tree: FileTree, given: string): NextPlan {
+export function planOperation(tree: FileTree, given: string): Plan {
   const draft = draftOf(tree, given);
   const found = findOperation(draft);
   if (found) {
@@ -57,7 +57,7 @@ export function planOperation(tree: FileTree, given: string): NextPlan {
  *
  * @throws CliError where the app has not been set up, or has such a page already
  */
-export function planForm(tree: FileTree, given: string): NextPlan {
+export function planForm(tree: FileTree, given: string): Plan {
   const draft = draftOf(tree, given);
   const { app, names, plan } = draft;
   const known = findOperation(draft);
@@ -86,11 +86,10 @@ function draftOf(tree: FileTree, given: string) {
     );
   }
   const next = installed(app.packageJson).zod ? [] : ['Install what checks the input: npm install zod'];
-  return { tree, app, names, imports: findImports(tree), plan: { ...planOf([]), next } };
+  return { tree, app, names, imports: findImports(tree), plan: planOf([{ next }]) };
 }
 
 type Draft = ReturnType<typeof draftOf>;
-type NextPlan = Plan & { next: string[] };
 
 /** Plans its file. Returns its name in code and in keys, and that file. */
 function addOperation(draft: Draft) {

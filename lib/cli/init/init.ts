@@ -60,7 +60,7 @@ interface PlanOptions {
  * @returns with the next steps for a person; none where nothing is written
  * @throws CliError where the app is not one that the kit can be added to
  */
-export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): Plan & { next: string[] } {
+export function planInit(tree: FileTree, kit: KitFiles, options: PlanOptions): Plan {
   const app = findApp(tree);
   const prisma = findPrisma(tree, app.packageJson, options.schema);
   const client = findClient(tree);

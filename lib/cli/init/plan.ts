@@ -31,6 +31,8 @@ export interface Plan {
   kept: string[];
   /** Notes for a person. */
   notes: string[];
+  /** What a person does once it is carried out. */
+  next: string[];
 }
 
 /** One plan of several, each of which has what it has to say; of none, an empty one. */
@@ -40,6 +42,7 @@ export function planOf(parts: readonly Partial<Plan>[]): Plan {
     removals: parts.flatMap(({ removals = [] }) => removals),
     kept: parts.flatMap(({ kept = [] }) => kept),
     notes: parts.flatMap(({ notes = [] }) => notes),
+    next: parts.flatMap(({ next = [] }) => next),
   };
 }
 
@@ -80,7 +83,7 @@ export const WRITE_OPTIONS = { yes: { ...flag, short: 'y' }, 'dry-run': flag } a
  */
 export async function carryOut(
   root: string,
-  plan: Plan & { next: readonly string[] },
+  plan: Plan,
   { yes = false, 'dry-run': isDry = false },
   { nothing = '', full = false, last = [] as string[] } = {},
 ): Promise<number> {

@@ -40,7 +40,7 @@ type Options = { now: Date; schema?: string | undefined };
  *
  * @throws CliError where the folder is no app that the kit can be in
  */
-export function planRemove(tree: FileTree, kit: KitFiles, { now, schema }: Options): Plan & { next: string[] } {
+export function planRemove(tree: FileTree, kit: KitFiles, { now, schema }: Options): Plan {
   const app = findApp(tree);
   const prisma = findPrisma(tree, app.packageJson, schema);
   const models = planModelsRemoval(prisma, kit);

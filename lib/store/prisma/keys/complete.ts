@@ -58,7 +58,7 @@ export function completionStatement(claim: Claim, claimed: Claimed, { state, res
 
 /** The row as it was committed. */
 export function completedRow(claim: Claim, claimed: Claimed, { state, result }: Completion, last: Rows): KeyRow {
-  const { tenant, principal, operation, key, fingerprint, schemaVersion, mintedAt } = claim;
+  const { tenant, principal, operation, key, fingerprint, schemaVersion, mintedAt, traceParent = null } = claim;
   const [{ settledAtMs }] = last as readonly [{ settledAtMs: number }];
   return {
     tenant,
@@ -79,7 +79,7 @@ export function completedRow(claim: Claim, claimed: Claimed, { state, result }: 
     nextAttemptAt: null,
     recoveryPoint: null,
     needsAttention: false,
-    traceParent: claim.traceParent ?? null,
+    traceParent,
   };
 }
 
