@@ -123,8 +123,11 @@ test('an admin sees each step, and nothing of what was sent or stored', async ()
   const search = detail.phases[2]?.derivedKey?.slice(5, 30);
   for (const more of [{}, { state: 'unknown' } as const]) {
     const { rows } = await createAdmin({ prisma: database.client }).listKeys({ search, ...more, limit: 5, offset: 0 });
-    expect(rows.map((row) => row.key)).toEqual([key]);
+    expect(rows.map((row) => [row.key, row.reference])).toEqual([[key, null]]);
   }
+  await database.client.idempotencyPhase.updateMany({ where: { key, kind: 'foreign' }, data: { reference: 'pi_1' } });
+  const known = await createAdmin({ prisma: database.client }).listKeys({ search: 'pi_1', limit: 5, offset: 0 });
+  expect(known.rows.map((row) => [row.key, row.reference])).toEqual([[key, 'pi_1']]);
   const shown = JSON.stringify(detail);
   for (const secret of ['secret-capture', 'secret-atomic', 'secret-order', 'secret-input', 'arguments', 'input']) {
     expect(shown, `${secret} of ${key}`).not.toContain(secret);

@@ -29,7 +29,7 @@ export type { AnnouncedEvent, KeyEvent, KeyFilter, KeyPage, OutcomeBucket, Overv
 export type KeySummary = ListedKey;
 
 /** Everything about one key that an admin may see. */
-export interface KeyDetail extends KeySummary {
+export interface KeyDetail extends Omit<KeySummary, 'reference'> {
   /** The first bytes of the fingerprint in hex; logs show the first of them. Null on a tombstone. */
   fingerprintPrefix: string | null;
   /** The stored answer without its values; null while there is none. */

@@ -144,6 +144,14 @@ test('of more rows than are counted, PostgreSQL estimates what is settled, and s
   expect((await overview(database.client, 60_000, 'globex', sample)).counts).toEqual({});
 });
 
+test('of a table with more rows than a search looks through, the page says so', async () => {
+  const isCut = async (search?: string) => (await admin.listKeys({ search, limit: 1, offset: 0 })).isCut;
+  expect(await isCut('user-42')).toBeUndefined();
+  await database.client.$executeRaw`
+    UPDATE pg_class SET reltuples = 1000001 WHERE oid = 'idempotency_phases'::regclass`;
+  expect([await isCut('user-42'), await isCut()]).toEqual([true, undefined]);
+});
+
 test('of many rows, what is settled is not counted for each look; what is open is', async () => {
   const counted = {};
   const before = await overview(database.client, 60_000, undefined, { counted });

@@ -134,6 +134,8 @@ export type ListedKey = Omit<KeyRow, 'result' | 'fingerprint'> & {
   thing: string | null;
   /** The code of what it was refused for, where it has failed; null elsewhere, and where that was erased. */
   reason: string | null;
+  /** What the provider knows its foreign calls as, in their order; null where that is not known. */
+  reference: string | null;
 };
 
 /** A page of rows, and whether there are more behind it. */
@@ -145,6 +147,8 @@ export interface KeyPage {
    * (`holdFor: 'forever'`). At most 25; left out where there are none.
    */
   heldForever?: { tenant: string; operation: string; thing: string }[];
+  /** Of a search: a table has more than a million rows, and no more were looked through. */
+  isCut?: true;
 }
 
 /** The totals of keys. */

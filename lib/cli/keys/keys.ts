@@ -185,7 +185,7 @@ function cellsOf(row: KeySummary): string[] {
   return [state, operation, key, tenant, principal, String(attempts), when(claimedAt), nextOf(row)];
 }
 
-function nextOf({ needsAttention, nextAttemptAt, leaseUntil }: KeySummary): string {
+function nextOf({ needsAttention, nextAttemptAt, leaseUntil }: Omit<KeySummary, 'reference'>): string {
   const flag = needsAttention ? 'needs attention, ' : '';
   if (needsAttention && !nextAttemptAt) return 'needs a person';
   if (leaseUntil && leaseUntil.getTime() > Date.now()) return `${flag}lease ends ${when(leaseUntil)}`;

@@ -156,6 +156,10 @@ test('what a person vouched for leaves no doubt behind either', async () => {
   const key = freshKey();
   provider.faults = ['before', ...always('refused')];
   expect(await checkout.execute({ key, payload: {} })).toMatchObject({ code: 'outcome_unknown' });
+  expect(
+    await database.client.idempotencyEvent.findMany({ where: { key, type: 'needs_attention' } }),
+    'not that it took long',
+  ).toMatchObject([{ detail: { why: 'nobody can be asked what became of it' } }]);
   expect(await prismaStore(database.client).recordVerdict(await seenCall(key), { kind: 'retry' }, 'ann')).toBe(
     'recorded',
   );
@@ -198,6 +202,7 @@ test('a person is asked once, however long it takes', async () => {
     key,
   });
   expect(events.map(({ type }) => type)).toEqual(['call_failed', 'needs_attention']);
+  expect(events[1]?.detail, 'and told why').toEqual({ why: 'not finished for long' });
 });
 
 test('A4 a step that throws is tried for as long as it throws, ever more slowly', async () => {

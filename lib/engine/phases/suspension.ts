@@ -14,6 +14,7 @@ import { endRun, type PhasesRun, reportError } from './run.ts';
 const PACE = { baseMs: 1000, capMs: 3_600_000, factor: 1.25 };
 /** How old a key may be that a run has not finished, before a person is told. */
 const ATTENTION_AFTER_MS = 900_000;
+const TOO_LONG = 'not finished for long';
 
 type SuspendedRun<Tx> = Pick<PhasesRun<Tx>, 'engine' | 'held' | 'options'>;
 
@@ -36,7 +37,7 @@ export async function suspendRun<Tx>(running: PhasesRun<Tx>, error: unknown): Pr
   const hasProgressed = running.hasFinishedCall || transaction.hasFinishedPhase;
   const put = pauseAfter(running, hasProgressed || stopSignal?.aborted ? 1 : held.attempts, error);
   recordDelay(put.pauseMs, 'completer');
-  await recordAttention(running, await engine.store.suspend(held, put));
+  await recordAttention(running, await engine.store.suspend(held, put), TOO_LONG);
 }
 
 /**
@@ -46,7 +47,7 @@ export async function suspendRun<Tx>(running: PhasesRun<Tx>, error: unknown): Pr
 export async function postponeCompleter<Tx>(left: SuspendedRun<Tx>): Promise<void> {
   const { engine, held } = left;
   const put = pauseAfter(left, held.attempts);
-  if (put.pauseMs > engine.config.leaseMs) await recordAttention(left, await engine.store.postpone(held, put));
+  if (put.pauseMs > engine.config.leaseMs) await recordAttention(left, await engine.store.postpone(held, put), TOO_LONG);
 }
 
 /** Leaves a key to a person at once, and tells them why: no later run could do better. */
@@ -93,12 +94,14 @@ export async function endUnknown<Tx>(
     reportError(running, isSetUpWrongly(error) ? error : new CodedError('outcome_unknown', words, { cause: error }));
     await recordCallFailure(running, step, failure);
   }
-  await recordAttention(running, row.needsAttention);
+  const asked = needsPerson ? 'asking has not told what became of it' : TOO_LONG;
+  const why = canAsk ? asked : 'nobody can be asked what became of it';
+  await recordAttention(running, row.needsAttention, why);
   return endRun(running, { row });
 }
 
-/** Records that from here on a person is asked to look at the key: once. */
-async function recordAttention<Tx>({ engine, held }: SuspendedRun<Tx>, needsAttention: boolean): Promise<void> {
+/** Records that from here on a person is asked to look at the key, and why: once. */
+async function recordAttention<Tx>({ engine, held }: SuspendedRun<Tx>, needsAttention: boolean, why: string) {
   if (!needsAttention || held.needsAttention) return;
-  await engine.store.recordEvent(held.id, { type: 'needs_attention', actor: 'executor', detail: null });
+  await engine.store.recordEvent(held.id, { type: 'needs_attention', actor: 'executor', detail: { why } });
 }

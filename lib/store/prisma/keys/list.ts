@@ -69,7 +69,10 @@ const HOLDERS = 'idempotency_things AS held JOIN idempotency_keys USING (tenant,
 
 // A stored answer may have 256 KiB, and no list shows it: of a refusal its code alone.
 const COLUMNS = `${KEY_COLUMNS.replace(/\bresult\b/, 'NULL AS result').replace(/\bfingerprint\b/, 'NULL AS fingerprint')}, thing,
-  CASE WHEN state = 'failed' THEN substring(left(result, 300) FROM '^[^}]+\\},"refusal","([^"]+)"') END AS reason`;
+  CASE WHEN state = 'failed' THEN substring(left(result, 300) FROM '^[^}]+\\},"refusal","([^"]+)"') END AS reason,
+  (SELECT string_agg(reference, ', ' ORDER BY position)
+     FROM (SELECT tenant AS t, principal AS p, operation AS o, key AS k, position, reference FROM idempotency_phases) AS call
+    WHERE (t, p, o, k) = (tenant, principal, operation, key)) AS reference`;
 
 /** Key rows in the wanted order, a page of them. */
 const list: Asked<Oversight, 'list'> = async (db, filter) => {
@@ -80,8 +83,13 @@ const list: Asked<Oversight, 'list'> = async (db, filter) => {
   const [begin, end] = thing ? [thing, thing] : [search, `${search}\u{10FFFF}`];
   if (!begin || offset > 0) return page;
   const heldForever = await db.$queryRawUnsafe<[]>(HELD_FOREVER, begin, end, tenant ?? null, operation ?? null);
-  return heldForever.length > 0 ? { ...page, heldForever } : page;
+  const [cut] = search ? await db.$queryRawUnsafe<unknown[]>(CUT, FAR) : [];
+  return { ...page, ...(heldForever.length > 0 && { heldForever }), ...(cut ? { isCut: true } : {}) };
 };
+
+const CUT = `
+SELECT FROM pg_class WHERE reltuples > $1::float8
+   AND oid IN ('idempotency_keys'::regclass, 'idempotency_phases'::regclass, 'idempotency_events'::regclass) LIMIT 1`;
 
 const HELD_FOREVER = `
 SELECT tenant, operation, thing FROM idempotency_things
@@ -182,11 +190,11 @@ function namedBy(
   return `SELECT * FROM (${parts.join(' UNION ')}) AS ids LIMIT ${MOST_NAMED}`;
 }
 
-type ListedRow = RawRow & Pick<ListedKey, 'thing' | 'reason'>;
+type ListedRow = RawRow & Pick<ListedKey, 'thing' | 'reason' | 'reference'>;
 
 function toListedKey(raw: ListedRow): ListedKey {
   const { result: _, fingerprint: __, ...row } = toKeyRow(raw);
-  return { ...row, thing: raw.thing, reason: raw.reason };
+  return { ...row, thing: raw.thing, reason: raw.reason, reference: raw.reference };
 }
 
 /** How many keys one look flags at most: the next one goes on. */
