@@ -19,6 +19,8 @@ interface Props {
   seen: FormAction;
   /** None where it cannot be given back from here. */
   refund: FormAction | undefined;
+  /** The page of the list, to which its forms lead back. */
+  page: number;
 }
 
 /** The words of each kind, behind the amount. */
@@ -30,7 +32,7 @@ const words: Record<string, string> = {
 };
 
 /** Money that nobody expected: whose it is, where it is, and what a person can do about it. */
-export function UnexpectedMoney({ money, now, operation, seen, refund }: Props) {
+export function UnexpectedMoney({ money, now, operation, seen, refund, page }: Props) {
   const { id, action, at, tenant, principal, data, order } = money;
   const reference = data.paymentIntent ?? data.providerRefund ?? data.dispute;
   const { amountCents, currency = 'usd' } = data;
@@ -98,7 +100,7 @@ export function UnexpectedMoney({ money, now, operation, seen, refund }: Props) 
               title="Refund it…"
               words={<p>All of it goes back to where it came from, once. The order stays as it is.</p>}
             >
-              <Act action={refund} record={id} label={`Refund ${amount}`} />
+              <Act action={refund} record={id} page={page} label={`Refund ${amount}`} />
             </Confirm>
           ) : null}
           <Confirm
@@ -107,7 +109,7 @@ export function UnexpectedMoney({ money, now, operation, seen, refund }: Props) 
               <p>Nothing is done here. Say so when you have put right at the provider what was wrong, if anything.</p>
             }
           >
-            <Act action={seen} record={id} label="I have seen to it" />
+            <Act action={seen} record={id} page={page} label="I have seen to it" />
           </Confirm>
         </div>
       )}
@@ -115,11 +117,12 @@ export function UnexpectedMoney({ money, now, operation, seen, refund }: Props) 
   );
 }
 
-function Act({ action, record, label }: { action: FormAction; record: string; label: string }) {
+function Act({ action, record, page, label }: { action: FormAction; record: string; page: number; label: string }) {
   return (
     <form action={action.send}>
       <ActKey value={action.actKey} />
       <input type="hidden" name="record" value={record} />
+      <input type="hidden" name="page" value={page} />
       <SubmitButton variant="quiet">{label}</SubmitButton>
     </form>
   );

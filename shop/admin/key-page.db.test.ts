@@ -308,7 +308,38 @@ test('a key is found by what the shop knows of it: its order, its customer and t
   await database.client.refund.create({
     data: { ...back, id: refund, source: 'form', idempotencyKey: 'r-1', providerRefund: 're_9' },
   });
-  const { findKeys } = await import('./linked.ts');
+  // What the provider has told of it leads there and back: what it came to, and while it waits, what it says.
+  const events = [
+    { eventId: 'evt_1', state: 'processed', result: JSON.stringify({ did: 'evidence', operation: 'checkout', key }) },
+    { eventId: 'evt_2', state: 'processed', result: JSON.stringify({ did: 'noted', orderId: order }) },
+    {
+      eventId: 'evt_3',
+      state: 'dead',
+      payload: JSON.stringify({ data: { object: { metadata: { order_id: order } } } }),
+    },
+    { eventId: 'evt_4', state: 'processed', result: JSON.stringify({ did: 'booked', refundId: refund }) },
+    { eventId: 'evt_5', state: 'processed', result: JSON.stringify({ did: 'nothing', why: 'no order of this shop' }) },
+  ];
+  const [payloadHash, processedAt] = [Buffer.alloc(32), new Date()];
+  await database.client.inboxEvent.createMany({
+    data: events.map((event) => ({
+      ...{ source: 'stripe', payloadHash, attempts: 1, ...event },
+      ...(event.state === 'processed' && { processedAt, expiresAt: processedAt }),
+    })),
+  });
+  const { findKeys, linkedToReceived, receivedFor } = await import('./linked.ts');
+  const about = async (eventId: string) =>
+    (await linkedToReceived({ source: 'stripe', eventId })).map(({ name, href }) => `${name} ${href}`);
+  const keyAt = (operation: string, of: string) =>
+    `Key of ${operation} /admin/keys/detail?${new URLSearchParams({ ...who, operation, key: of })}`;
+  const orderAt = [`Order /orders/${order}`, keyAt('checkout', key)];
+  for (const event of ['evt_1', 'evt_2', 'evt_3']) expect(await about(event), event).toEqual(orderAt);
+  expect(await about('evt_4')).toEqual([...orderAt, keyAt('refund', 'r-1')]);
+  expect([await about('evt_5'), await about('evt_none')]).toEqual([[], []]);
+  const heardBy = async (operation: string, of: string) =>
+    (await receivedFor({ ...who, operation, key: of })).map(({ text }) => text.split(' ')[0]).sort();
+  expect(await heardBy('checkout', key)).toEqual(['evt_1', 'evt_2', 'evt_3']);
+  expect(await heardBy('refund', 'r-1')).toEqual(['evt_4']);
   const found = async (text: string) => (await findKeys(text)).map((id) => `${id.operation} ${id.key}`).sort();
   const both = [`checkout ${key}`, 'refund r-1'];
   for (const text of [order.slice(2, 20), 'ada.l@', 'pi_3ada']) expect(await found(text), text).toEqual(both);

@@ -1,8 +1,10 @@
 import type { Scope } from 'oncekit';
+import { z } from 'zod';
 import { db } from '../db.ts';
 import { operations } from '../operations.ts';
 import { dollars } from '../orders/money.ts';
 import { findOrderOfKey, sourceOf } from '../orders/orders.ts';
+import { operationOf } from '../payments/events/conclusion.ts';
 
 /** A row of the app's own that a key has made, as the page of the key shows it. */
 export interface LinkedRow {
@@ -28,6 +30,52 @@ export function linkedToEvent({ aggregate }: { aggregate: string }): LinkedRow[]
     { name: 'Order', text: id, href: `/orders/${encodeURIComponent(id)}` },
     { name: 'Keys', text: 'those of the order and its refunds', href: `/admin/keys?q=${encodeURIComponent(id)}` },
   ];
+}
+
+/** The rows that a received event is about, by what came of it, or by its payload while it waits: orders, and their keys. */
+export async function linkedToReceived(event: { source: string; eventId: string }): Promise<LinkedRow[]> {
+  // The shop's own event that it has sent to itself.
+  const own = event.source === 'shop' && (await db().receivedEvent.findUnique({ where: { id: event.eventId } }));
+  if (own) return linkedToEvent(own);
+  const found = await db().inboxEvent.findUnique({ where: { source_eventId: event } });
+  const said = [...(found?.result ?? found?.payload ?? '').matchAll(/"([^"\\]+)"/g)].map(([, text = '']) => text);
+  const ids = said.filter((text) => z.uuid().safeParse(text).success);
+  const named = (more: object) => ({ OR: [{ id: { in: ids } }, { idempotencyKey: { in: said } }, more] });
+  const isRefund = named({ providerRefund: { in: said } });
+  const orders = await db().order.findMany({
+    where: { OR: [named({ paymentIntent: { in: said } }), { refunds: { some: isRefund } }] },
+    include: { refunds: { where: isRefund } },
+    take: 5,
+  });
+  return orders.flatMap((order) => [
+    row('Order', order, order),
+    ...keyRow(order, operationOf('order', order.source)),
+    ...order.refunds.flatMap((refund) => keyRow(refund, operationOf('refund', refund.source))),
+  ]);
+}
+
+type OfKey = { tenant: string; principal: string; idempotencyKey: string | null };
+
+/** The key that has made a row; none for a row of no operation. */
+function keyRow({ tenant, principal, idempotencyKey: key }: OfKey, operation: string | undefined): LinkedRow[] {
+  if (!operation || !key) return [];
+  const at = new URLSearchParams({ tenant, principal, operation, key });
+  return [{ name: `Key of ${operation}`, text: key, href: `/admin/keys/detail?${at}` }];
+}
+
+/** The provider's events that a key has heard of, or that are about what it has made, newest first. Reads all events. */
+export async function receivedFor(id: Scope & { key: string }): Promise<LinkedRow[]> {
+  const [order, refund] = await Promise.all([findOrderOfKey(id), refundOf(id)]);
+  const names = [id.key, order?.id, refund?.id].filter(Boolean);
+  const rows = await db().$queryRaw<{ source: string; event: string; state: string }[]>`
+    SELECT source, event_id AS event, state FROM inbox_events
+     WHERE source = 'stripe' AND EXISTS (
+       SELECT FROM unnest(${names}::text[]) AS name WHERE strpos(coalesce(result, payload), name) > 0)
+     ORDER BY received_at DESC LIMIT 10`;
+  return rows.map(({ source, event, state }) => {
+    const at = new URLSearchParams({ box: 'inbox', source, event });
+    return { name: 'Received', text: `${event} of ${source} (${state})`, href: `/admin/messages/detail?${at}` };
+  });
 }
 
 /** Where the refunds of an operation come from. */

@@ -80,7 +80,7 @@ export default async function KeysPage({ searchParams }: { searchParams: Promise
       <h2 className="mb-3 text-lg font-semibold">
         {headingOf(query, page.rows.length + (page.heldForever?.length ?? 0))}
       </h2>
-      <KeyFilters query={query} operations={operationNames} foundBesides={foundBesides} />
+      <KeyFilters query={query} operations={operationNames} foundBesides={foundBesides} isCut={page.isCut} />
       <HeldForever things={page.heldForever} />
       <KeyTable rows={page.rows} now={now} isNarrowed={isNarrowed(query)} />
       <Pager

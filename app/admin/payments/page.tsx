@@ -1,3 +1,4 @@
+import { redirect } from 'next/navigation';
 import { withQuery } from '../../../components/admin/shared/addresses.ts';
 import { FormNotice } from '../../../components/admin/shared/form-notice.tsx';
 import { LiveUpdates } from '../../../components/admin/shared/live-updates.tsx';
@@ -35,6 +36,9 @@ export default async function PaymentsPage({ searchParams }: { searchParams: Pro
   const { page } = readAuditQuery(params);
   const now = renderedAt();
   const { rows, hasMore } = await listUnexpectedMoney(account.tenant, pageOf(page));
+  // The last one of a page has been seen to.
+  if (rows.length === 0 && page > 1)
+    redirect(withQuery('/admin/payments', { page: page - 1, notice: String(params.notice ?? '') }));
   const actKey = await paymentActs.newKey(account.name);
   const refundKeys = await Promise.all(rows.map(refundKey));
   return (
@@ -60,6 +64,7 @@ export default async function PaymentsPage({ searchParams }: { searchParams: Pro
               key={money.id}
               money={money}
               now={now}
+              page={page}
               operation={operationOf('order', money.order.source)}
               seen={{ send: seeToMoney, actKey }}
               refund={isReturnable(money, CURRENCY) ? { send: refundMoney, actKey: refundKeys[n] ?? '' } : undefined}

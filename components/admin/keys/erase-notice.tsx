@@ -37,7 +37,7 @@ export function EraseNotice({ notice, record }: Props) {
 
 function Said({ tone, children }: { tone: 'good' | 'warn' | 'bad'; children: ReactNode }) {
   return (
-    <div role={tone === 'good' ? 'status' : 'alert'} className="mb-6 max-w-2xl">
+    <div role={tone === 'good' ? 'status' : 'alert'} data-notice tabIndex={-1} className="mb-6 max-w-2xl">
       <Notice tone={tone}>{children}</Notice>
     </div>
   );

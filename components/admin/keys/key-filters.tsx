@@ -10,10 +10,12 @@ interface Props {
   operations: readonly string[];
   /** Says in words what the app's own rows are found by; '' for nothing. */
   foundBesides: string;
+  /** A table is too large for the search to have looked through all of it. */
+  isCut: boolean | undefined;
 }
 
 /** A GET form: what is filtered stands in the address, to be kept and passed on. */
-export function KeyFilters({ query, operations, foundBesides }: Props) {
+export function KeyFilters({ query, operations, foundBesides, isCut }: Props) {
   const { state, stuck, operation, q, from, to, sort, page: _, ...whose } = query;
   // An operation of another version of the app may still have rows.
   const names = operation && !operations.includes(operation) ? [...operations, operation] : operations;
@@ -66,6 +68,12 @@ export function KeyFilters({ query, operations, foundBesides }: Props) {
           Search finds what stands in a key, principal, thing or derived key, and the provider’s references
           {foundBesides ? `; also ${foundBesides}` : ''}. From three characters on, anywhere in it.
         </p>
+        {isCut ? (
+          <p className="col-span-full text-sm">
+            <strong className="font-medium">Not all was looked through:</strong> of keys and events the newest million,
+            of calls any million. What a key or a thing begins with finds it in all of them.
+          </p>
+        ) : null}
         <details open={Boolean(from || to)} className="col-span-full">
           <summary className="cursor-pointer py-1 text-sm font-medium text-accent">Between two times</summary>
           <div className="mt-2 grid gap-3 sm:grid-cols-[15rem_15rem]">
@@ -95,22 +103,35 @@ export function KeyFilters({ query, operations, foundBesides }: Props) {
   );
 }
 
-/** Says of whom keys are listed, or which, by what has no field in the form; and leads to those of all. */
+const OF_ALL = {
+  tenant: undefined,
+  principal: undefined,
+  thing: undefined,
+  stuck: undefined,
+  from: undefined,
+  to: undefined,
+};
+
+/** Says of whom keys are listed, or which, by what has no field in the form, or one that is folded away; and leads to those of all. */
 function Whose({ query }: { query: KeysQuery }) {
-  const { tenant, principal, thing, stuck } = query;
+  const { tenant, principal, thing, stuck, from, to } = query;
   const names = [
     stuck ? 'that are stuck' : null,
     principal ? `of the principal ${principal}` : null,
     thing ? `that hold the thing ${thing}` : null,
     tenant ? `of the tenant ${tenant}` : null,
+    from || to ? `claimed ${timesOf(from, to)}` : null,
   ].filter(Boolean);
   if (names.length === 0) return null;
   return (
     <p className="mb-4 break-words">
-      Only keys {names.join(', ')}.{' '}
-      <TextLink href={listHref(query, { tenant: undefined, principal: undefined, thing: undefined, stuck: undefined })}>
-        Those of all
-      </TextLink>
+      Only keys {names.join(', ')}. <TextLink href={listHref(query, OF_ALL)}>Those of all</TextLink>
     </p>
   );
+}
+
+/** Both times in words, of which one may be missing. */
+function timesOf(from: string | undefined, to: string | undefined): string {
+  const words = [from && `from ${from}`, to && `to ${to}`].filter(Boolean).join(' ');
+  return `${words.replaceAll('T', ' ')} UTC`;
 }

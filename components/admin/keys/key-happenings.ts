@@ -43,7 +43,8 @@ export function happeningsOf(detail: KeyDetail): Happening[] {
     ...phases.flatMap(stepsOf),
     ...events.filter(isOfTimeline).map((event): Happening => {
       const [words, tone] = said[event.type] ?? [event.type, 'muted'];
-      return { at: event.at, tone, words, by: event.actor, event };
+      const why = event.type === 'needs_attention' && event.detail?.why;
+      return { at: event.at, tone, words: why ? `${words}: ${why}` : words, by: event.actor, event };
     }),
     ...(settledAt && !isTombstone ? [settled(state, settledAt, detail)] : []),
   ];

@@ -8,12 +8,14 @@ import { TitledPanel } from '../../ui/titled-panel.tsx';
 interface Props {
   detail: KeyDetail;
   linked: readonly LinkedRow[];
+  /** Received events that it has heard of, or that are about what it has made. */
+  received: readonly LinkedRow[];
   /** The page of an event that it has announced, where there is one. */
   eventHref: ((eventId: string) => string) | undefined;
 }
 
-/** Links to its effects: the app's own rows, the events it has announced, the trace. */
-export function KeyLinks({ detail: { outboxEvents, traceId }, linked, eventHref }: Props) {
+/** Links to its effects: the app's own rows, the events it has announced, those that it has heard of, the trace. */
+export function KeyLinks({ detail: { outboxEvents, traceId }, linked, received, eventHref }: Props) {
   return (
     <TitledPanel title="What came of it">
       <div className="mt-3">
@@ -38,6 +40,7 @@ export function KeyLinks({ detail: { outboxEvents, traceId }, linked, eventHref 
               </ul>
             )}
           </Detail>
+          <LinkedDetails linked={received} />
           <Detail name="Trace">
             {traceId ? <CopyText text={traceId} name="the trace" /> : 'none: nobody was tracing'}
           </Detail>

@@ -1,4 +1,4 @@
-import type { KeyDetail } from 'oncekit/admin';
+import type { KeyDetail, PhaseView } from 'oncekit/admin';
 import type { LinkedRow } from '../../../shop/admin/linked.ts';
 import { Confirm, ConfirmPanel } from '../shared/confirm.tsx';
 import { SubmitButton } from '../shared/submit-button.tsx';
@@ -33,28 +33,39 @@ export function KeyOperations({
   actions: { resolve, retryNow, acknowledge },
   refused,
 }: Props) {
-  const { state, settledAt, leaseUntil, nextAttemptAt, needsAttention, phases, isListed, operation } = detail;
-  const call = phases.find((phase) => phase.kind === 'foreign' && phase.state === 'started');
-  // By this server's clock, to show it or not. Whether the lease is over is judged by the database.
-  const isLeft = state === 'in_progress' && leaseUntil !== null && leaseUntil.getTime() <= now;
+  const { state, settledAt, nextAttemptAt, needsAttention, isListed, operation } = detail;
+  const [call, isLeft] = [begunCall(detail), isLeftBehind(detail, now)];
   const isUnknown = state === 'unknown' && call !== undefined;
   // A call of which nobody can be asked is not asked about again: what is needed is a person's word.
   const isRetryable = isUnknown ? call.verdict !== null || nextAttemptAt !== null : isLeft || state === 'unknown';
-  const isJudged = isUnknown || (isLeft && needsAttention && call !== undefined);
+  const judged = judgedCall(detail, now);
   if (settledAt && needsAttention) return <AcknowledgePanel detail={detail} action={acknowledge} />;
   return (
     <>
       {!isListed && (state === 'in_progress' || state === 'unknown') ? <UnlistedNotice operation={operation} /> : null}
-      {isJudged ? (
+      {judged ? (
         <VerdictPanel
-          {...{ detail, call, linked, now, refused }}
+          {...{ detail, call: judged, linked, now, refused }}
           action={resolve}
           retryNow={isRetryable && isListed ? retryNow : undefined}
         />
       ) : null}
-      {isRetryable && isListed && !isJudged ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
+      {isRetryable && isListed && !judged ? <RetryPanel detail={detail} call={call} action={retryNow} /> : null}
     </>
   );
+}
+
+const begunCall = ({ phases }: KeyDetail) =>
+  phases.find(({ kind, state }) => kind === 'foreign' && state === 'started');
+
+/** By this server's clock, to show it or not. Whether the lease is over is judged by the database. */
+const isLeftBehind = ({ state, leaseUntil }: KeyDetail, now: number) =>
+  state === 'in_progress' && leaseUntil !== null && leaseUntil.getTime() <= now;
+
+/** The call that a person is asked about, where one is. */
+export function judgedCall(detail: KeyDetail, now: number): PhaseView | undefined {
+  const isAsked = detail.state === 'unknown' || (detail.needsAttention && isLeftBehind(detail, now));
+  return isAsked ? begunCall(detail) : undefined;
 }
 
 /** Acts that are seldom needed. Each is confirmed, and refused by the database where it would not be safe. */
@@ -82,7 +93,7 @@ export function RareKeyOperations({ detail, actions: { release, forget } }: Pick
         >
           <KeyForm action={release} detail={detail}>
             <div>
-              <SubmitButton>Release it</SubmitButton>
+              <SubmitButton variant="quiet">Release it</SubmitButton>
             </div>
           </KeyForm>
         </Confirm>
@@ -99,7 +110,7 @@ export function RareKeyOperations({ detail, actions: { release, forget } }: Pick
         >
           <KeyForm action={forget} detail={detail}>
             <div>
-              <SubmitButton>Forget it</SubmitButton>
+              <SubmitButton variant="quiet">Forget it</SubmitButton>
             </div>
           </KeyForm>
         </Confirm>

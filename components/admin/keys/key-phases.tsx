@@ -1,39 +1,22 @@
 import type { KeyDetail, PhaseView } from 'oncekit/admin';
 import { Badge, type Tone } from '../../ui/badge.tsx';
+import { CopyText } from '../../ui/copy-text.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
-import { RelativeTime } from '../shared/relative-time.tsx';
+import { ListedMoment } from '../shared/moment.tsx';
 
-const columns = ['Step', 'Kind', 'State', 'Sends', 'Proven', 'First sent', 'Finished', 'Result', 'Derived key'];
+const columns = ['Step', 'State', 'Proven', 'Sends', 'First sent', 'Finished'];
 
 /** The steps of an operation in phases, in their order. Nothing where there are none. */
 export function KeyPhases({ detail, now }: { detail: KeyDetail; now: number }) {
   const { phases } = detail;
   if (phases.length === 0) return null;
-  const time = (at: Date | null) => (at ? <RelativeTime at={at} now={now} /> : '–');
   return (
     <div className="min-w-0">
       <h2 className="mb-3 text-lg font-semibold">Phases</h2>
-      <Table label="Phases" columns={columns}>
-        {phases.map((phase) => {
-          const { state, tone, proven, finishedAt } = endOf(phase, detail);
-          return (
-            <Row key={phase.name}>
-              <Cell className="font-mono">{phase.name}</Cell>
-              <Cell>{phase.kind}</Cell>
-              <Cell>
-                <Badge tone={tone}>{state}</Badge>
-              </Cell>
-              <Cell className="text-right tabular-nums">{phase.kind === 'foreign' ? phase.sends : '–'}</Cell>
-              <Cell>{proven}</Cell>
-              <Cell>{time(phase.firstSentAt)}</Cell>
-              <Cell>{time(finishedAt)}</Cell>
-              <Shown
-                text={typeof phase.result === 'object' ? phase.result && JSON.stringify(phase.result) : phase.result}
-              />
-              <Shown text={phase.derivedKey} />
-            </Row>
-          );
-        })}
+      <Table label="Phases" columns={columns} isStacked>
+        {phases.map((phase) => (
+          <Phase key={phase.name} phase={phase} detail={detail} now={now} />
+        ))}
       </Table>
       {phases.some(({ derivedKey }) => derivedKey) ? (
         <p className="mt-2 max-w-prose text-sm text-muted">
@@ -45,10 +28,62 @@ export function KeyPhases({ detail, now }: { detail: KeyDetail; now: number }) {
   );
 }
 
+/** One step; below it, in full, the key to look for at the provider and the shape of its result. */
+function Phase({ phase, detail, now }: { phase: PhaseView; detail: KeyDetail; now: number }) {
+  const { name, kind, sends, firstSentAt, derivedKey, result } = phase;
+  const { state, tone, proven, finishedAt } = endOf(phase, detail);
+  const hasMore = derivedKey !== null || result !== null;
+  const end = hasMore ? 'border-0! sm:pb-1!' : '';
+  const time = (at: Date | null, label: string) => (
+    <Cell label={label} className={`${end} ${at ? '' : 'max-sm:hidden!'}`}>
+      {at ? <ListedMoment at={at} now={now} /> : '–'}
+    </Cell>
+  );
+  return (
+    <>
+      <Row className={hasMore ? 'max-sm:border-0! max-sm:pb-1!' : ''}>
+        <Cell className={`${end} max-sm:items-baseline`}>
+          <span className="font-mono">{name}</span> <span className="block text-muted">{kind}</span>
+        </Cell>
+        <Cell className={end}>
+          <Badge tone={tone}>{state}</Badge>
+        </Cell>
+        <Cell label="Proven" className={`${end} whitespace-normal! ${proven === '–' ? 'max-sm:hidden!' : ''}`}>
+          {proven}
+        </Cell>
+        <Cell label="Sends" className={`tabular-nums ${end} ${kind === 'foreign' ? '' : 'max-sm:hidden!'}`}>
+          {kind === 'foreign' ? sends : '–'}
+        </Cell>
+        {time(firstSentAt, 'First sent')}
+        {time(finishedAt, 'Finished')}
+      </Row>
+      {hasMore ? (
+        <Row className="max-sm:pt-0!">
+          <Cell colSpan={columns.length} className="whitespace-normal! max-sm:block! sm:pt-0!">
+            {derivedKey === null ? null : (
+              <p>
+                <span className="text-muted">Derived key</span> <CopyText text={derivedKey} name="the derived key" />
+              </p>
+            )}
+            {result === null ? null : (
+              <p>
+                <span className="text-muted">Result</span>{' '}
+                <code className="font-mono break-all">
+                  {typeof result === 'object' ? JSON.stringify(result) : result}
+                </code>
+              </p>
+            )}
+          </Cell>
+        </Row>
+      ) : null}
+    </>
+  );
+}
+
 interface End {
   state: string;
   tone: Tone;
-  /** What all sends of a call together have proven. */
+  /** Says what all sends of a call together have proven. */
   proven: string;
   finishedAt: Date | null;
 }
@@ -75,13 +110,3 @@ function endOf(phase: PhaseView, { answer, settledAt, state, needsAttention }: K
 }
 
 const toneOf = ({ state }: PhaseView): Tone => (state === 'done' ? 'good' : 'info');
-
-/** Cut by its width alone: selecting it copies all of it. */
-function Shown({ text }: { text: string | null }) {
-  if (text === null) return <Cell>–</Cell>;
-  return (
-    <Cell className="max-w-56 truncate font-mono select-all" title={text}>
-      {text}
-    </Cell>
-  );
-}

@@ -8,7 +8,7 @@ import { EndOf } from '../shared/end-of.tsx';
 import { duration, isToSecond, ListedMoment } from '../shared/moment.tsx';
 import { StateBadge } from './state-badge.tsx';
 
-const columns = ['State', 'Operation', 'Key and principal', 'Reason', 'Claimed', 'Took'];
+const columns = ['State', 'Operation', 'Key and principal', 'Reason, reference', 'Claimed', 'Took'];
 
 interface Props {
   rows: readonly KeySummary[];
@@ -54,8 +54,18 @@ export function KeyTable({ rows, now, isNarrowed, label = 'Keys' }: Props) {
               {row.principal}
             </span>
           </Cell>
-          <Cell label="Reason" className={`max-w-36 ${reasonOf(row) === '–' ? 'max-sm:hidden!' : ''}`}>
-            <span className="block min-w-0 break-words whitespace-normal">{reasonOf(row)}</span>
+          <Cell
+            label={reasonOf(row) ? 'Reason' : 'Reference'}
+            className={`max-w-36 ${reasonOf(row) || row.reference ? '' : 'max-sm:hidden!'}`}
+          >
+            <span className="min-w-0 whitespace-normal">
+              <span className="block break-words">{reasonOf(row) ?? (row.reference ? null : '–')}</span>
+              {row.reference ? (
+                <span className="block font-mono" title={row.reference}>
+                  <EndOf text={row.reference} />
+                </span>
+              ) : null}
+            </span>
           </Cell>
           <Cell label="Claimed">
             <ListedMoment at={row.claimedAt} now={now} />
@@ -71,8 +81,8 @@ export function KeyTable({ rows, now, isNarrowed, label = 'Keys' }: Props) {
 }
 
 /** Why it is as it is: what it was refused for, or the last step that an open one has behind it. */
-function reasonOf({ reason, settledAt, recoveryPoint }: KeySummary): string {
-  return reason ?? (settledAt === null && recoveryPoint ? `behind ${recoveryPoint}` : '–');
+function reasonOf({ reason, settledAt, recoveryPoint }: KeySummary): string | null {
+  return reason ?? (settledAt === null && recoveryPoint ? `behind ${recoveryPoint}` : null);
 }
 
 /** How long it has taken. A claim that is known to the second only says no more of one that was over within it. */

@@ -39,7 +39,7 @@ export function KeyTimeline({ detail, now }: { detail: KeyDetail; now: number })
             <p className="break-words">
               {words}
               {by ? `, by ${by}` : ''}
-              {event && particulars(event) ? <span className="text-muted"> ({particulars(event)})</span> : null}
+              {particulars(event) ? <span className="text-muted"> ({particulars(event)})</span> : null}
             </p>
           </li>
         ))}
@@ -48,10 +48,10 @@ export function KeyTimeline({ detail, now }: { detail: KeyDetail; now: number })
   );
 }
 
-/** The details of an event besides its kind and its count; an older or a newer app may have written other names. */
-function particulars({ detail }: KeyEvent): string {
-  return Object.entries(detail ?? {})
-    .filter(([name]) => name !== 'times' && name !== 'last')
+/** The details of an event besides its kind, count and reason; an older or a newer app may have written other names. */
+function particulars(event: KeyEvent | undefined): string {
+  return Object.entries(event?.detail ?? {})
+    .filter(([name]) => name !== 'times' && name !== 'last' && name !== 'why')
     .map(([name, value]) => `${name} ${value}`)
     .join(', ');
 }

@@ -1,4 +1,3 @@
-import type { KeyState } from 'oncekit';
 import type { OutcomeBucket } from 'oncekit/admin';
 import type { KeysQuery } from '../../../shop/admin/query.ts';
 import { Cell, Row, Table } from '../../ui/table.tsx';
@@ -11,7 +10,7 @@ interface Props {
   buckets: readonly OutcomeBucket[];
   since: Date;
   now: number;
-  /** What is filtered: the chart is of its operation, where it names one, and its bars add to it. */
+  /** Names the filters: the chart is of its operation, where it names one, and so are the lists that its bars lead to. */
   query: KeysQuery;
 }
 
@@ -34,7 +33,11 @@ export function OutcomeChart({ buckets, since, now, query }: Props) {
         <>
           <Legend columns={columns} />
           <Bars columns={columns} most={most} query={query} />
-          <p className="mt-1 text-sm text-muted">A bar leads to the keys of its ten minutes.</p>
+          <p className="mt-2 max-w-prose text-sm text-muted">
+            A bar counts calls, in the ten minutes in which they ended. It leads to the keys that were claimed in them,
+            or in the minute before. Calls that were replayed, refused or broken off may be of older keys, and lead
+            nowhere.
+          </p>
           <details className="mt-3">
             <summary className="cursor-pointer py-2 text-sm font-medium text-accent">As a table</summary>
             <Numbers columns={columns} query={query} />
@@ -88,16 +91,23 @@ function Bars({ columns, most, query }: Shown & { most: number }) {
 function Bar({ column, query, x, scale }: { column: Column; query: KeysQuery; x: number; scale: number }) {
   return (
     <g>
-      {series.map(({ name, label, fill, state }, n) => {
+      {series.map(({ name, label, fill, keys }, n) => {
         const height = column.counts[name] * scale;
         const below = series.slice(0, n).reduce((sum, one) => sum + column.counts[one.name], 0) * scale;
-        return height > 0 ? (
-          // The table leads a keyboard and a screen reader to the same places.
-          <a key={name} href={keysOf(column, state, query)} tabIndex={-1}>
+        if (height === 0) return null;
+        const bar = (
+          <>
             <title>{`${clock(column.at)} UTC: ${column.counts[name]} ${label}`}</title>
             <rect x={x + 2} y={HEIGHT - below - height} width={STEP - 4} height={height} className={fill} />
+          </>
+        );
+        if (!keys) return <g key={name}>{bar}</g>;
+        return (
+          // The table leads a keyboard and a screen reader to the same places.
+          <a key={name} href={keysOf(column, keys, query)} tabIndex={-1}>
+            {bar}
           </a>
-        ) : null;
+        );
       })}
     </g>
   );
@@ -112,14 +122,14 @@ function Numbers({ columns, query }: Shown) {
         .map((column) => (
           <Row key={column.at.getTime()}>
             <Cell className="tabular-nums">
-              <TextLink href={keysOf(column, undefined, query)} prefetch={false}>
+              <TextLink href={keysOf(column, {}, query)} prefetch={false}>
                 {clock(column.at)} UTC
               </TextLink>
             </Cell>
-            {series.map(({ name, label, state }) => (
+            {series.map(({ name, label, keys }) => (
               <Cell key={name} className="text-right tabular-nums">
-                {state && column.counts[name] > 0 ? (
-                  <TextLink href={keysOf(column, state, query)} prefetch={false}>
+                {keys && column.counts[name] > 0 ? (
+                  <TextLink href={keysOf(column, keys, query)} prefetch={false}>
                     {column.counts[name].toLocaleString('en-US')}
                     <span className="sr-only"> {label}</span>
                   </TextLink>
@@ -139,10 +149,10 @@ interface Shown {
   query: KeysQuery;
 }
 
-/** The list of keys that were claimed in the ten minutes of a column. */
-function keysOf({ at }: Column, state: KeyState | undefined, { operation }: KeysQuery): string {
-  const to = new Date(at.getTime() + STEP_MS);
-  return withQuery('/admin/keys', { state, operation, from: toMinute(at), to: toMinute(to) });
+/** The list of keys that the calls of a column are of: one that has ended in it was claimed then, or shortly before. */
+function keysOf({ at }: Column, keys: Pick<KeysQuery, 'state'>, { operation }: KeysQuery): string {
+  const [from, to] = [at.getTime() - 60_000, at.getTime() + STEP_MS].map((time) => toMinute(new Date(time)));
+  return withQuery('/admin/keys', { ...keys, operation, from, to });
 }
 
 function clock(at: Date): string {

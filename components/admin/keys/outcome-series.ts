@@ -5,16 +5,23 @@ export const STEP_MS = 600_000;
 
 /**
  * The parts of a column, from the ground up: in the words of the states, where a call is one of a key that ended so.
- * `state`: the state in which keys of it are listed.
+ * `keys`: the keys that it leads to, of those that were claimed then; one that was unknown may have ended since. None where
+ * its calls are of keys that may be older.
  */
 export const series = [
-  { name: 'succeeded', label: 'succeeded', fill: 'fill-good', dot: 'bg-good', state: 'succeeded' },
-  { name: 'failed', label: 'failed', fill: 'fill-bad', dot: 'bg-bad', state: 'failed' },
-  { name: 'unknown', label: 'unknown', fill: 'fill-warn', dot: 'bg-warn', state: 'unknown' },
-  { name: 'replayed', label: 'replayed', fill: 'fill-info', dot: 'bg-info', state: undefined },
-  { name: 'refused', label: 'refused', fill: 'fill-strong-line', dot: 'bg-strong-line', state: undefined },
-  { name: 'error', label: 'broken off', fill: 'fill-ink', dot: 'bg-ink', state: undefined },
-] as const satisfies { name: string; label: string; fill: string; dot: string; state: KeyState | undefined }[];
+  { name: 'succeeded', label: 'succeeded', fill: 'fill-good', dot: 'bg-good', keys: { state: 'succeeded' } },
+  { name: 'failed', label: 'failed', fill: 'fill-bad', dot: 'bg-bad', keys: { state: 'failed' } },
+  { name: 'unknown', label: 'unknown', fill: 'fill-warn', dot: 'bg-warn', keys: {} },
+  { name: 'replayed', label: 'replayed', fill: 'fill-info', dot: 'bg-info', keys: undefined },
+  { name: 'refused', label: 'refused', fill: 'fill-strong-line', dot: 'bg-strong-line', keys: undefined },
+  { name: 'error', label: 'broken off', fill: 'fill-ink', dot: 'bg-ink', keys: undefined },
+] as const satisfies {
+  name: string;
+  label: string;
+  fill: string;
+  dot: string;
+  keys: { state?: KeyState } | undefined;
+}[];
 
 export type SeriesName = (typeof series)[number]['name'];
 

@@ -41,13 +41,17 @@ export function RetryPanel({ detail, call, action }: Props) {
 
 interface AskAgainProps extends Omit<Props, 'action'> {
   call: PhaseView;
+  now: number;
   /** None: nobody can be asked. */
   action: FormAction | undefined;
 }
 
 /** Has the provider asked once more, and sends nothing on a person's word; says why where nobody can be asked. */
-export function AskAgain({ detail, call, action }: AskAgainProps) {
-  const isAsked = call.verdict === null && detail.state === 'unknown';
+export function AskAgain({ detail, call, now, action }: AskAgainProps) {
+  const { state, heard, nextAttemptAt } = detail;
+  // What was heard has made it due, also where the call itself cannot be asked about.
+  const isWoken = heard !== null && nextAttemptAt !== null && nextAttemptAt.getTime() <= now;
+  const isAsked = call.verdict === null && state === 'unknown' && !isWoken;
   return (
     <div>
       <h3 className="font-medium">{isAsked || !action ? 'Ask the provider' : 'Go on with it now'}</h3>

@@ -2,7 +2,7 @@ import type { KeyState } from 'oncekit';
 import type { Overview } from 'oncekit/admin';
 import type { KeysQuery } from '../../../shop/admin/query.ts';
 import { listHref } from '../shared/addresses.ts';
-import { RelativeTime } from '../shared/relative-time.tsx';
+import { Moment } from '../shared/moment.tsx';
 import { type Tile, Tiles } from '../shared/tiles.tsx';
 import { stateName, states } from './state-badge.tsx';
 
@@ -19,7 +19,7 @@ export function StateTiles({ overview, query, now }: Props) {
     if (state === 'in_progress' && oldestInProgressAt) {
       return (
         <>
-          oldest: <RelativeTime at={oldestInProgressAt} now={now} />
+          oldest: <Moment at={oldestInProgressAt} now={now} precision="second" />
         </>
       );
     }

@@ -55,7 +55,7 @@ export function VerdictPanel({ detail, call, linked, now, action, retryNow, refu
       </p>
       {call.derivedKey ? <CopyText text={call.derivedKey} name="the derived key" /> : null}
       <div className="mt-4 grid gap-4 [&>*]:border-t [&>*]:border-line [&>*]:pt-4">
-        {detail.isListed ? <AskAgain detail={detail} call={call} action={retryNow} /> : null}
+        {detail.isListed ? <AskAgain detail={detail} call={call} now={now} action={retryNow} /> : null}
         <div>
           <h3 className="font-medium">It went through</h3>
           <p className="mt-1 mb-3 max-w-prose text-sm text-muted">

@@ -1,6 +1,6 @@
 import type { DeliveryRow, Stop } from 'oncekit/admin';
 import { TextLink } from '../../ui/text-link.tsx';
-import { RelativeTime } from '../shared/relative-time.tsx';
+import { ListedMoment } from '../shared/moment.tsx';
 import { sentHref } from './message-addresses.ts';
 
 /** When an event goes out that has not, or what it waits for. */
@@ -20,5 +20,5 @@ export function NextTry({ row, stops, now }: { row: DeliveryRow; stops: readonly
   if (state === 'dead') return 'when requeued';
   if (state !== 'pending' || !nextAttemptAt) return '–';
   if (stops.some((stop) => stop.destination === destination)) return 'when resumed';
-  return nextAttemptAt.getTime() <= now ? 'now' : <RelativeTime at={nextAttemptAt} now={now} />;
+  return nextAttemptAt.getTime() <= now ? 'now' : <ListedMoment at={nextAttemptAt} now={now} />;
 }

@@ -2,12 +2,12 @@ import type { ReceivedSummary } from 'oncekit/admin';
 import { Badge } from '../../ui/badge.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
 import { TextLink } from '../../ui/text-link.tsx';
+import { EndOf } from '../shared/end-of.tsx';
 import { ListedMoment } from '../shared/moment.tsx';
-import { RelativeTime } from '../shared/relative-time.tsx';
 import { receivedHref } from './message-addresses.ts';
 import { MessageStateBadge } from './message-state.tsx';
 
-const columns = ['State', 'Event', 'Source', 'Received', 'Next try', 'Last error'];
+const columns = ['State', 'Event and source', 'Received', 'Next try', 'Last error'];
 
 interface ReceivedRows {
   rows: readonly ReceivedSummary[];
@@ -21,26 +21,26 @@ export function ReceivedTable({ rows, now, label = 'Inbox' }: ReceivedRows) {
     <Table label={label} columns={columns} isStacked>
       {rows.map((row) => (
         <Row key={`${row.source} ${row.eventId}`}>
-          <Cell className="max-sm:flex-wrap max-sm:items-baseline">
+          <Cell className="max-w-44 whitespace-normal! max-sm:flex-wrap max-sm:items-baseline">
             <MessageStateBadge state={row.state} />{' '}
             {row.mismatches > 0 ? <Badge tone="warn">payload differed</Badge> : null}
             <span className="block text-xs text-muted tabular-nums">
               {row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`}
             </span>
           </Cell>
-          <Cell label="Event" className="max-w-60 font-mono" title={row.eventId}>
-            <TextLink href={receivedHref(row)} prefetch={false} className="block min-w-0 truncate">
-              {row.eventId}
+          <Cell className="max-w-44 max-sm:block!">
+            <TextLink href={receivedHref(row)} prefetch={false} title={row.eventId} className="block min-w-0 font-mono">
+              <EndOf text={row.eventId} />
             </TextLink>
+            <span className="block min-w-0 truncate text-muted">{row.source}</span>
           </Cell>
-          <Cell label="Source">{row.source}</Cell>
           <Cell label="Received">
             <ListedMoment at={row.receivedAt} now={now} />
           </Cell>
-          <Cell label="Next try">
+          <Cell label="Next try" className={row.state === 'processed' ? 'max-sm:hidden!' : ''}>
             <NextRun row={row} now={now} />
           </Cell>
-          <Cell label="Last error" className="min-w-48 whitespace-normal!">
+          <Cell label="Last error" className={`min-w-48 whitespace-normal! ${row.lastError ? '' : 'max-sm:hidden!'}`}>
             <span className="block min-w-0 break-words">{row.lastError ?? '–'}</span>
           </Cell>
         </Row>
@@ -53,5 +53,5 @@ export function ReceivedTable({ rows, now, label = 'Inbox' }: ReceivedRows) {
 export function NextRun({ row, now }: { row: ReceivedSummary; now: number }) {
   if (row.state === 'dead') return 'when requeued';
   if (!row.nextAttemptAt) return '–';
-  return row.nextAttemptAt.getTime() <= now ? 'now' : <RelativeTime at={row.nextAttemptAt} now={now} />;
+  return row.nextAttemptAt.getTime() <= now ? 'now' : <ListedMoment at={row.nextAttemptAt} now={now} />;
 }

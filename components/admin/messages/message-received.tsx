@@ -1,8 +1,10 @@
 import type { ReceivedDetail } from 'oncekit/admin';
+import type { LinkedRow } from '../../../shop/admin/linked.ts';
 import { CopyText } from '../../ui/copy-text.tsx';
 import { Detail, Details } from '../../ui/details.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import type { FormAction } from '../keys/key-form.tsx';
+import { LinkedDetails } from '../keys/key-links.tsx';
 import { Moment } from '../shared/moment.tsx';
 import { MessageAnswer } from './message-answer.tsx';
 import { MessageForm } from './message-form.tsx';
@@ -12,9 +14,11 @@ import { MessageStateBadge } from './message-state.tsx';
 interface Props {
   detail: ReceivedDetail;
   now: number;
+  /** The app's own rows that it is about, and their keys. */
+  linked: readonly LinkedRow[];
 }
 
-export function ReceivedFacts({ detail, now }: Props) {
+export function ReceivedFacts({ detail, now, linked }: Props) {
   return (
     <Panel aria-label="Event">
       <Details>
@@ -25,6 +29,7 @@ export function ReceivedFacts({ detail, now }: Props) {
         <Detail name="Event">
           <CopyText text={detail.eventId} name="the event’s id" />
         </Detail>
+        <LinkedDetails linked={linked} />
         <Detail name="Attempts">{detail.attempts}</Detail>
         <Detail name="Next try">
           <NextRun row={detail} now={now} />
@@ -62,7 +67,7 @@ export function ReceivedOperations({ detail, requeue }: { detail: ReceivedDetail
       </h2>
       <p className="mt-2 mb-4 max-w-prose break-words">
         Given up on after {attempts === 1 ? 'one attempt' : `${attempts} attempts`}
-        {lastError ? `: ${lastError}` : ''}. Each attempt was rolled back.
+        {lastError ? `: ${lastError.replace(/\.$/, '')}` : ''}. Each attempt was rolled back.
       </p>
       <MessageAnswer title="Its cause is mended" words={`${again} Its attempts are counted anew.`}>
         <MessageForm action={requeue} about={{ source, event }} label="Requeue" />

@@ -4,7 +4,7 @@ import { CopyText } from '../../ui/copy-text.tsx';
 import { Detail, Details } from '../../ui/details.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
-import { TextLink } from '../../ui/text-link.tsx';
+import { LinkedDetails } from '../keys/key-links.tsx';
 import { ListedMoment, Moment } from '../shared/moment.tsx';
 import { NextTry } from './message-next-try.tsx';
 import { MessageStateBadge } from './message-state.tsx';
@@ -26,17 +26,7 @@ export function SentFacts({ detail, now, linked }: Omit<Props, 'stops'> & { link
         <Detail name="Aggregate">
           <span className="break-all">{aggregate}</span>
         </Detail>
-        {linked.map(({ name, text, href }) => (
-          <Detail key={name} name={name}>
-            {href ? (
-              <TextLink href={href} prefetch={false} className="break-all">
-                {text}
-              </TextLink>
-            ) : (
-              text
-            )}
-          </Detail>
-        ))}
+        <LinkedDetails linked={linked} />
         <Detail name="Sequence">#{sequence}</Detail>
         <Detail name="Announced">
           <Moment at={createdAt} now={now} />
@@ -62,19 +52,23 @@ export function SentDeliveries({ detail, stops, now }: Props) {
           <p className="text-muted">None: no destination wanted this type when it was announced.</p>
         </Panel>
       ) : (
-        <Table label="Deliveries" columns={columns}>
+        <Table label="Deliveries" columns={columns} isStacked>
           {detail.deliveries.map((row) => (
             <Row key={row.destination}>
               <Cell>{row.destination}</Cell>
               <Cell>
                 <MessageStateBadge state={row.state} />
               </Cell>
-              <Cell className="text-right tabular-nums">{row.attempts}</Cell>
-              <Cell>
+              <Cell label="Attempts" className="tabular-nums">
+                {row.attempts}
+              </Cell>
+              <Cell label="Next try">
                 <NextTry row={row} stops={stops} now={now} />
               </Cell>
-              <Cell>{row.settledAt ? <ListedMoment at={row.settledAt} now={now} /> : '–'}</Cell>
-              <Cell className="max-w-96 min-w-48 break-words whitespace-normal!">{row.lastError ?? '–'}</Cell>
+              <Cell label="Settled">{row.settledAt ? <ListedMoment at={row.settledAt} now={now} /> : '–'}</Cell>
+              <Cell label="Last error" className="max-w-96 min-w-48 whitespace-normal!">
+                <span className="block min-w-0 break-words">{row.lastError ?? '–'}</span>
+              </Cell>
             </Row>
           ))}
         </Table>

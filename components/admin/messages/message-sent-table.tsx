@@ -6,7 +6,7 @@ import { sentHref } from './message-addresses.ts';
 import { NextTry } from './message-next-try.tsx';
 import { MessageStateBadge } from './message-state.tsx';
 
-const columns = ['State', 'Event', 'Destination', 'Announced', 'Next try', 'Last error'];
+const columns = ['State', 'Event and destination', 'Announced', 'Next try', 'Last error'];
 
 interface Props {
   rows: readonly DeliveryRow[];
@@ -27,23 +27,23 @@ export function SentTable({ rows, stops, now, label = 'Outbox' }: Props) {
               {row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`}
             </span>
           </Cell>
-          <Cell className="max-sm:flex-wrap max-sm:items-baseline">
+          <Cell className="max-w-60 max-sm:block!">
             <TextLink href={sentHref(row.eventId)} prefetch={false} title={row.eventId}>
               {row.type}
             </TextLink>
-            <span className="flex max-w-60 gap-1 text-xs text-muted" title={row.aggregate}>
+            <span className="flex min-w-0 gap-1 text-muted" title={row.aggregate}>
               <span className="tabular-nums">#{row.sequence}</span>
               <span className="truncate">{row.aggregate}</span>
             </span>
+            <span className="block min-w-0 truncate text-muted">to {row.destination}</span>
           </Cell>
-          <Cell label="Destination">{row.destination}</Cell>
           <Cell label="Announced">
             <ListedMoment at={row.createdAt} now={now} />
           </Cell>
-          <Cell label="Next try">
+          <Cell label="Next try" className={row.state === 'pending' || row.state === 'dead' ? '' : 'max-sm:hidden!'}>
             <NextTry row={row} stops={stops} now={now} />
           </Cell>
-          <Cell label="Last error" className="min-w-48 whitespace-normal!">
+          <Cell label="Last error" className={`min-w-48 whitespace-normal! ${row.lastError ? '' : 'max-sm:hidden!'}`}>
             <span className="block min-w-0 break-words">{row.lastError ?? '–'}</span>
           </Cell>
         </Row>

@@ -1,6 +1,6 @@
 import type { Open } from 'oncekit/admin';
 import type { MessagesQuery } from '../../../shop/admin/messages-query.ts';
-import { RelativeTime } from '../shared/relative-time.tsx';
+import { Moment } from '../shared/moment.tsx';
 import { Tiles } from '../shared/tiles.tsx';
 import { messagesHref } from './message-addresses.ts';
 
@@ -29,7 +29,7 @@ export function MessageTiles({ query, open, now }: { query: MessagesQuery; open:
       note:
         those.length > 0 ? (
           <>
-            oldest: <RelativeTime at={new Date(oldest)} now={now} />
+            oldest: <Moment at={new Date(oldest)} now={now} precision="second" />
           </>
         ) : undefined,
       href: messagesHref(query, { state: isChosen ? undefined : state }),

@@ -10,7 +10,7 @@ export function FormNotice({ notices, name }: Props) {
   const notice = typeof name === 'string' && Object.hasOwn(notices, name) ? notices[name] : undefined;
   if (!notice) return null;
   return (
-    <div role={notice.tone === 'good' ? 'status' : 'alert'} className="mb-6">
+    <div role={notice.tone === 'good' ? 'status' : 'alert'} data-notice tabIndex={-1} className="mb-6">
       <Notice tone={notice.tone}>{notice.words}</Notice>
     </div>
   );

@@ -37,7 +37,7 @@ export async function suspendRun<Tx>(running: PhasesRun<Tx>, error: unknown): Pr
   const hasProgressed = running.hasFinishedCall || transaction.hasFinishedPhase;
   const put = pauseAfter(running, hasProgressed || stopSignal?.aborted ? 1 : held.attempts, error);
   recordDelay(put.pauseMs, 'completer');
-  await recordAttention(running, await engine.store.suspend(held, put), TOO_LONG);
+  await recordAttention(running, await engine.store.suspend(held, put));
 }
 
 /**
@@ -47,7 +47,7 @@ export async function suspendRun<Tx>(running: PhasesRun<Tx>, error: unknown): Pr
 export async function postponeCompleter<Tx>(left: SuspendedRun<Tx>): Promise<void> {
   const { engine, held } = left;
   const put = pauseAfter(left, held.attempts);
-  if (put.pauseMs > engine.config.leaseMs) await recordAttention(left, await engine.store.postpone(held, put), TOO_LONG);
+  if (put.pauseMs > engine.config.leaseMs) await recordAttention(left, await engine.store.postpone(held, put));
 }
 
 /** Leaves a key to a person at once, and tells them why: no later run could do better. */
@@ -101,7 +101,7 @@ export async function endUnknown<Tx>(
 }
 
 /** Records that from here on a person is asked to look at the key, and why: once. */
-async function recordAttention<Tx>({ engine, held }: SuspendedRun<Tx>, needsAttention: boolean, why: string) {
+async function recordAttention<Tx>({ engine, held }: SuspendedRun<Tx>, needsAttention: boolean, why = TOO_LONG) {
   if (!needsAttention || held.needsAttention) return;
   await engine.store.recordEvent(held.id, { type: 'needs_attention', actor: 'executor', detail: { why } });
 }

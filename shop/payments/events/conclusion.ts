@@ -18,7 +18,7 @@ export type Applied =
   | { did: 'disputed'; orderId: string }
   /** An audit record waits for a person. */
   | { did: 'noted'; orderId: string }
-  | { did: 'nothing'; why: string };
+  | { did: 'nothing'; why: string; orderId?: string };
 
 export const NOT_OURS: Applied = { did: 'nothing', why: 'no order of this shop' };
 

@@ -11,7 +11,7 @@ export async function applyDispute(tx: Tx, dispute: Stripe.Dispute): Promise<App
     where: { id: orderId, disputedAt: null },
     data: { disputedAt: new Date(dispute.created * 1000) },
   });
-  if (marked.count === 0) return { did: 'nothing', why: 'the order is disputed already' };
+  if (marked.count === 0) return { did: 'nothing', why: 'the order is disputed already', orderId };
   const data = { dispute: dispute.id, reason: dispute.reason, amountCents: dispute.amount };
   await tx.auditRecord.create({ data: { action: 'order.disputed', tenant, principal, orderId, data } });
   return { did: 'disputed', orderId };

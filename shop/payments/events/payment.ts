@@ -18,11 +18,12 @@ export async function applyPayment(tx: Tx, type: string, intent: Stripe.PaymentI
   const isAsAsked = isPaid && isOfAmount(intent, order);
   const told = await tell(tx, 'order', order, isAsAsked ? { said, step: CHARGE_STEP, succeeded: intent.id } : said);
   if (typeof told === 'object' && (isAsAsked || !isPaid)) return told;
-  if (!isPaid) return { did: 'nothing', why: 'its operation has ended' };
+  if (!isPaid) return { did: 'nothing', why: 'its operation has ended', orderId: order.id };
 
   // Behind the key: the operation may have ended while this waited for it.
   const now = await lockOrder(tx, order.id, order);
-  if (!now || (isAsAsked && now.paymentIntent === intent.id)) return { did: 'nothing', why: 'it is booked' };
+  if (!now || (isAsAsked && now.paymentIntent === intent.id))
+    return { did: 'nothing', why: 'it is booked', orderId: order.id };
   const { tenant, principal } = order;
   const about = { action: 'payment.unexpected', tenant, principal, orderId: order.id };
   const { amount_received: amountCents, currency } = intent;

@@ -37,7 +37,8 @@ export async function applyRefund(tx: Tx, type: string, refund: Stripe.Refund): 
   const note = { refundId: own?.id ?? null, providerRefund, amountCents };
   if (own && !known && (told === 'contradicts' || !isAsAsked)) await noteOnce(tx, about, 'providerRefund', note);
   if (typeof told === 'object' && told) return told;
-  if (known) return { did: 'nothing', why: known.status === 'failed' ? 'it has failed since' : 'it is booked' };
+  if (known)
+    return { did: 'nothing', why: known.status === 'failed' ? 'it has failed since' : 'it is booked', orderId };
   const asked = await ownRefund(tx, refund, paymentIntent);
   if (asked?.status === 'pending') throw new Error(`Refund ${asked.id} is pending, and no operation is to end it.`);
   // The books never held the payment that it is of: a person hears of it, also when its key has gone.

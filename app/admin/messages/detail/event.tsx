@@ -8,7 +8,7 @@ import { MessageShape } from '../../../../components/admin/messages/message-shap
 import { MessageStops } from '../../../../components/admin/messages/message-stops.tsx';
 import { PageTitle } from '../../../../components/ui/page-title.tsx';
 import { renderedAt } from '../../../../shop/admin/clock.ts';
-import { linkedToEvent } from '../../../../shop/admin/linked.ts';
+import { linkedToEvent, linkedToReceived } from '../../../../shop/admin/linked.ts';
 import { messagesAdmin } from '../../../../shop/admin/messages.ts';
 import { requeueReceived, requeueSent, resumeDestination, skipSent } from '../actions.ts';
 
@@ -52,7 +52,7 @@ export async function Sent({ eventId, actKey, notice }: Shown) {
 
 /** Only for a page that has asked `requireAdmin`. */
 export async function Received({ notice, actKey, ...event }: Shown & { source: string }) {
-  const detail = await messagesAdmin().inbox.find(event);
+  const [detail, linked] = await Promise.all([messagesAdmin().inbox.find(event), linkedToReceived(event)]);
   if (!detail) notFound();
   const now = renderedAt();
   const isProcessed = detail.state === 'processed';
@@ -62,7 +62,7 @@ export async function Received({ notice, actKey, ...event }: Shown & { source: s
       {notice}
       <div className="grid grid-cols-1 gap-6">
         <ReceivedOperations detail={detail} requeue={{ send: requeueReceived, actKey }} />
-        <ReceivedFacts detail={detail} now={now} />
+        <ReceivedFacts detail={detail} now={now} linked={linked} />
         <MessageShape
           title="Payload"
           shape={detail.payload}
