@@ -100,6 +100,7 @@ test('X3 a live lease is not released; one that is over is, and each operation s
   };
   await (await press('Release the lease…', 'Release it')).click();
   await expect(desk.getByRole('main').getByRole('alert')).toContainText('Not released: its lease is live');
+  await expect(desk.getByRole('main').getByRole('alert'), 'it has the focus that its button has lost').toBeFocused();
   expect(await auditOf(db, key)).toEqual([]);
   expectCounted(await gateway.charges(order.id)).toEqual([]);
 
@@ -221,6 +222,11 @@ test('A7 what was done to a key is to be found when the key is gone, and who sig
   await expect(row).toContainText('admin');
   await page.getByRole('link', { name: 'All that people did' }).click();
   await expect(page.getByRole('row').filter({ hasText: 'Signed in' }).first()).toBeVisible();
+  await page.getByLabel('What', { exact: true }).selectOption('Erased what was stored of it');
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await expect(page).toHaveURL(/type=forgotten/);
+  await expect(row).toBeVisible();
+  await expect(page.getByRole('row').filter({ hasText: 'Signed in' })).toHaveCount(0);
 });
 
 test('axe finds nothing in the pages of keys, light and dark, and none scrolls sideways on a phone', {

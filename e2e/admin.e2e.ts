@@ -22,7 +22,12 @@ test('a wrong password opens nothing, says so, and is recorded', async ({ page, 
   expect(await db.idempotencyAudit.count({ where: { type: 'signed_in', actor: 'admin' } })).toBeGreaterThan(0);
 });
 
-test('an order is found by its key, with the answer redacted and the order linked', async ({ page, shop, db }) => {
+test('an order is found by its key, with the answer redacted and the order linked', async ({
+  page,
+  context,
+  shop,
+  db,
+}) => {
   await shop.checkout();
   await shop.placeOrder.click();
   await page.waitForURL('**/orders/*');
@@ -62,6 +67,21 @@ test('an order is found by its key, with the answer redacted and the order linke
   const answer = page.getByRole('region', { name: 'Stored answer' });
   await expect(answer).toContainText('"amountCents": "number"');
   await expect(answer).not.toContainText('1800');
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await main.getByRole('button', { name: 'Copy the key' }).click();
+  await expect(main.getByText('Copied', { exact: true })).toBeVisible();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(row.key);
+
+  // The bar of the call that has made the key leads to it. Calls are counted some seconds later: not waited for.
+  await db.$executeRaw`
+    INSERT INTO idempotency_tallies (bucket, operation, outcome, count)
+    VALUES (date_bin('10 min', ${row.claimedAt}, '2026-01-01Z'), 'checkout', 'created', 50)
+    ON CONFLICT (bucket, operation, outcome) DO UPDATE SET count = 50`;
+  await page.goto('/admin/keys?operation=checkout');
+  await page.locator('svg a').filter({ hasText: 'succeeded' }).last().click();
+  await expect(page).toHaveURL(/state=succeeded&operation=checkout&from=/);
+  await expect(page.getByRole('link', { name: row.key })).toBeVisible();
+  await expect(page.getByRole('main')).toContainText(/Only keys claimed from .+ to .+ UTC/);
 });
 
 test('the overview says what the database promises, readably on a phone in both colour schemes', {

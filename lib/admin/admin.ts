@@ -163,8 +163,8 @@ export function createAdmin<Client extends PrismaClientLike>(options: AdminOptio
         store.events(id),
         store.announced(row, Uint8Array.from(intent)),
       ]);
-      const phases = steps.map(phaseView);
-      return { ...shown(row), isListed: isListed(row.operation), ...seen, thing, phases, events, outboxEvents };
+      const known = { ...seen, thing, phases: steps.map(phaseView), events, outboxEvents };
+      return { ...shown(row), isListed: isListed(row.operation), ...known };
     },
   };
   return tenant === undefined ? admin : ofOneTenant(tenant, admin);

@@ -148,10 +148,8 @@ export function createMessagesAdmin({ outbox, inbox, log }: MessagesAdminOptions
       overview: async () => ({ open: await inbox.open() }),
       list: (filter) => paged(filter, async (more) => (await inbox.list(more)).map(receivedSummary)),
       find: async (event) => receivedDetail(await inbox.find(event)),
-      requeue: async ({ source: peer, eventId: event }, actor) => {
-        const isDone = await inbox.requeue({ source: peer, eventId: event }, actor);
-        return recorded(isDone, { type: 'requeued', actor, peer, event });
-      },
+      requeue: async (id, actor) =>
+        recorded(await inbox.requeue(id, actor), { type: 'requeued', actor, peer: id.source, event: id.eventId }),
     },
   };
 }

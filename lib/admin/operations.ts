@@ -125,12 +125,7 @@ export function operationsOn(store: Operable, options: OperateOptions): Operatio
     if (operated === 'recorded') tell({ type, actor, ...idOf(id) });
     return operated;
   };
-  const completing = async <Result extends ActResult>(
-    result: Result,
-    type: string,
-    id: KeyId,
-    actor: string,
-  ): Promise<Result> => {
+  const completing = async <Result extends ActResult>(result: Result, type: string, id: KeyId, actor: string) => {
     const operated = logged(result, type, id, actor);
     if (operated === 'recorded' && complete) await afterCommit(() => inPatience(complete, id));
     return operated;
@@ -184,9 +179,8 @@ function fenceOf(
   const parsed = parseKey(key);
   if (parsed.shape === 'malformed') return undefined;
   const identity = identify(key, parsed, operation, { tenant, principal }, { secrets, acceptKeys: 'any' });
-  return (
-    identity && { ...identity.id, mintedAt: identity.mintedAt, windowMs, retentionMs, waitMs: FENCE_WAIT_MS, actor }
-  );
+  const how = { windowMs, retentionMs, waitMs: FENCE_WAIT_MS, actor };
+  return identity && { ...identity.id, mintedAt: identity.mintedAt, ...how };
 }
 
 function fencedAs(fenced: Fenced): Operated | 'refused' {
@@ -222,9 +216,8 @@ export type OnErase<Tx> = (person: Person, tx: Tx) => Promise<OwnErased | undefi
 /** Asks the app to erase what is its own, and says by name what is left. */
 function concludeErasure(person: Person, onErase: OnErase<never> | undefined) {
   return async ({ forgotten, unsettled, hasMessages }: ErasedKeys, tx: unknown): Promise<Erased> => {
-    const own = onErase
-      ? await onErase(person, tx as never)
-      : { left: ['rows of your own: createAdmin has no onErase'] };
+    const none: OwnErased = { left: ['rows of your own: createAdmin has no onErase'] };
+    const own = onErase ? await onErase(person, tx as never) : none;
     const left = [
       'keys, without their answers, until they expire',
       // Nobody sees them before they are committed, nor whose they are.

@@ -40,7 +40,7 @@ export function KeyTable({ rows, now, isNarrowed, label = 'Keys' }: Props) {
             <StateBadge state={row.state} /> {row.needsAttention ? <Badge tone="warn">needs attention</Badge> : null}
           </Cell>
           <Cell
-            className="max-w-44 overflow-hidden text-ellipsis max-sm:block!"
+            className="max-w-40 overflow-hidden text-ellipsis max-sm:block!"
             title={row.thing === null ? undefined : `once for ${row.thing}`}
           >
             {row.operation}

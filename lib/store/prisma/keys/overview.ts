@@ -65,10 +65,7 @@ export async function overview(
   const settled = isEstimated
     ? await db.$queryRawUnsafe<Counts>(ESTIMATE, ofOne, about.expected, (100 * sampled) / about.expected)
     : await count(db, ofOne, counted, about.expected >= usedAgain);
-  const open: Counts = [
-    { state: 'in_progress', count: about.in_progress },
-    { state: 'unknown', count: about.unknown },
-  ];
+  const open = (['in_progress', 'unknown'] as const).map((state) => ({ state, count: about[state] }));
   const all = [...open, ...settled].filter(({ count }) => count > 0);
   return {
     counts: Object.fromEntries(all.map(({ state, count }) => [state, count])),
