@@ -1,8 +1,8 @@
-import type { Locator, Page } from '@playwright/test';
-import { photograph } from '../scripts/docs/screenshots/camera.ts';
+import type { Page } from '@playwright/test';
 import type { Client } from '../shop/db.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
 import type { GatewayProcess } from './fixtures/gateway-process.ts';
+import { picture } from './fixtures/picture.ts';
 import { expect, hydrated, test } from './fixtures/test.ts';
 
 /**
@@ -51,8 +51,9 @@ for (const { slug, without, requests } of played) {
     await expect(page.locator('[data-count=plain]')).toHaveText(`${without.orders}`);
     await expect(page.locator('[data-count=lab]')).toHaveText('1');
     expect(await held(db, gateway, page)).toEqual({ with: ONE, without });
-    await picture(page, slug);
-    if (slug === 'lost-answer') await picture(page, 'timeline', page.locator('figure', { has: page.locator('svg') }));
+    await picture(page, `lab-${slug}`);
+    if (slug === 'lost-answer')
+      await picture(page, 'lab-timeline', page.locator('figure', { has: page.locator('svg') }));
     if (slug.startsWith('crash') || slug.startsWith('kill')) await app.untilHealthy();
   });
 }
@@ -72,7 +73,7 @@ test('two-tabs: each tab orders in both columns', { tag: '@all' }, async ({ page
     await expect.poll(() => shown(tab)).toMatchObject({ with: { ...ONE, clicks: 2 }, without: { ...TWO, clicks: 2 } });
   }
   expect(await held(db, gateway, page)).toEqual({ with: ONE, without: TWO });
-  await picture(page, 'two-tabs');
+  await picture(page, 'lab-two-tabs');
 });
 
 test('reload: the page shows what has become of the order', { tag: '@all' }, async ({ page, db, gateway }) => {
@@ -86,7 +87,7 @@ test('reload: the page shows what has become of the order', { tag: '@all' }, asy
     .poll(() => shown(page))
     .toMatchObject({ with: { ...ONE, requests: 1 }, without: { ...TWO, requests: 2 } });
   expect(await held(db, gateway, page)).toEqual({ with: ONE, without: TWO });
-  await picture(page, 'reload');
+  await picture(page, 'lab-reload');
 });
 
 test('javascript-off: each button is pressed twice', { tag: '@all' }, async ({
@@ -124,7 +125,7 @@ test('javascript-off: each button is pressed twice', { tag: '@all' }, async ({
     })
     .toMatchObject({ with: ONE, without: TWO });
   expect(await held(db, gateway, plain)).toEqual({ with: ONE, without: TWO });
-  await picture(plain, 'javascript-off');
+  await picture(plain, 'lab-javascript-off');
   await context.close();
 });
 
@@ -178,11 +179,6 @@ test('without the fault proxy nothing can be started, and nothing is counted', a
   await expect(page.locator('[data-count^=with]')).toHaveCount(0);
   await expect(page.getByText('Counted since Start')).toHaveCount(0);
 });
-
-/** Only where it is asked for: `PICTURES` says in which folder. */
-async function picture(page: Page, name: string, from?: Locator): Promise<void> {
-  if (process.env.PICTURES) await photograph(page, process.env.PICTURES, `lab-${name}`, from?.first());
-}
 
 async function open(page: Page, slug: string): Promise<void> {
   await page.goto(`/lab/${slug}`);

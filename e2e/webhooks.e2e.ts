@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { postOrder } from './fixtures/api-orders.ts';
 import { ADA } from './fixtures/shop.ts';
-import { deliver, expect, NEXT_SECRET, sign, test, type Webhook, type Webhooks } from './fixtures/webhooks.ts';
+import { deliver, sign, type Webhook } from './fixtures/webhook-tap.ts';
+import { expect, NEXT_SECRET, test, type Webhooks } from './fixtures/webhooks.ts';
 
 /** The rows that a webhook may change. */
 const all = async ({ db }: Webhooks) => ({

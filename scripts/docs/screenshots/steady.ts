@@ -1,5 +1,6 @@
 /** The beginnings of names. A page that was made steady before stays as it is. */
 const ID = '019ab6c2-5b1e-7';
+const CODE = 'q3Zt0V9mT2uXc7LkR5s';
 const REFERENCE = '3PqT8w2eZvKYlo2C';
 
 const known = new Map<string, string>();
@@ -18,14 +19,20 @@ export function steady(text: string): string {
       .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, (id) =>
         id.startsWith(ID) ? id : named(id, (n) => `${ID}${n}-8a4d-6f0c2e91b7d4`),
       )
-      .replace(/(?<=-[0-9a-f]{12}\.)[\w-]{22}/g, 'q3Zt0V9mT2uXc7LkR5sYbA')
+      .replace(/(?<=-[0-9a-f]{12}\.)[\w-]{22}/g, (code) =>
+        code.startsWith(CODE) ? code : named(code, (n) => `${CODE}${n}`),
+      )
       .replace(/\b(pi|re|ch)_[0-9a-zA-Z]{8,}\b/g, (id, kind) =>
         id.includes(REFERENCE) ? id : named(id, (n) => `${kind}_${REFERENCE}${n}`),
       )
-      .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\b/g, '2026-11-22 09:41:00.000')
-      .replace(/\b\d{1,2}:\d\d(:\d\d)?(\.\d+)?(?= ?(AM|PM|UTC|Z))/g, '9:41')
+      .replace(
+        /\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?(\.\d{3})?\b/g,
+        (_, seconds, ms) => `2026-11-22 09:41${seconds ? ':07' : ''}${ms ? '.000' : ''}`,
+      )
+      .replace(/(?<!-\d\d )\b\d{1,2}:\d\d(:\d\d)?(\.\d+)?(?= ?(AM|PM|UTC|Z))/g, '9:41')
       // Which order the page has heard of when it asks for the stock is a matter of milliseconds.
       .replace(/\b4,\d{3} left\b/g, '4,990 left')
       .replace(/\b\d+ (seconds?|minutes?) ago\b/g, '3 seconds ago')
+      .replace(/^now$/, '3 seconds ago')
   );
 }
