@@ -1,6 +1,10 @@
+import { keyHref } from '../components/admin/shared/addresses.ts';
+import { signIn } from './fixtures/admin.ts';
 import {
   BLIND,
   expectWordsOfDoubt,
+  type KeyId,
+  latestKey,
   latestOrder,
   loseCharge,
   loseRefund,
@@ -72,6 +76,24 @@ test('a lost charge waits for a person, who gives its reference: paid, charged o
   await page.waitForURL(`**/orders/${id}`);
   await expect(page.getByText(/^Charged once/)).toBeVisible();
   expectCounted(await gateway.charges(id)).toHaveLength(1);
+});
+
+test('a declined card is no doubt: its form, its order and its key say so', async ({ page, shop, gateway, db }) => {
+  await shop.checkout();
+  await page.getByLabel('Payment method').selectOption('pm_card_chargeDeclined');
+  await shop.placeOrder.click();
+  await expect(shop.status).toContainText(/declined.* Nothing was charged/);
+  const { id } = await latestOrder(db);
+  await page.goto(`/orders/${id}`);
+  await expect(page.getByRole('main')).toContainText('Your card was declined and nothing was charged.');
+  await signIn(page);
+  await page.goto(keyHref((await latestKey(db, 'checkout')) as KeyId));
+  const known = page.getByRole('region', { name: 'What is known' });
+  await expect(known).toContainText(/Not charged.*Refused by the provider \(card_declined\)/);
+  await expect(page.getByRole('main')).not.toContainText(/not known|may have/i);
+  await expectGoodPage(page, 'the key of a declined card');
+  await picture(page, 'doubt-declined');
+  expectCounted(await gateway.charges(id)).toEqual([]);
 });
 
 test('a lost refund waits for a person, who says that it shall not happen: nothing is given back', {

@@ -12,6 +12,8 @@ export const CHECKOUT_WORDS: Partial<Messages> = {
   unknown:
     'We have no answer, so we do not know whether your order got through. It is placed once, whatever you do next.',
   absent: 'Your order has not reached us so far, and nothing has been charged. Place it again: you pay once.',
+  in_flight:
+    'Your order has reached us, and its payment is being finished. Please do not pay again. You can close this page.',
   unsettled: UNSETTLED,
   outcome_unknown: UNSETTLED,
   hasNavigated: 'Taking you to your order…',
