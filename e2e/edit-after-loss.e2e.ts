@@ -1,6 +1,7 @@
 import type { Locator, Page } from '@playwright/test';
 import type { Client } from '../shop/db.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
+import { picture } from './fixtures/picture.ts';
 import type { LateAnswer, Network } from './fixtures/proxy-control.ts';
 import { ADA, type Shop } from './fixtures/shop.ts';
 import { expect, test } from './fixtures/test.ts';
@@ -117,6 +118,7 @@ test.describe('the first was ordered, and its answer lost', () => {
     await expect(shop.status).toContainText('you can get your money back there');
     await expect(shop.status).toBeFocused();
     await expect(page.getByRole('heading', { name: 'Your cart' })).toHaveCount(0);
+    await picture(page, 'doubt-edited');
     expectCounted(await shop.gained()).toEqual(ONE);
     const order = await latestOrder(db);
     expect(order).toMatchObject({ status: 'paid', city: ADA.City });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from '@playwright/test';
 import {
   doubleSubmit,
@@ -7,6 +8,8 @@ import {
   NotExactlyOneError,
   reloadMidFlight,
 } from 'oncekit/testing';
+import { postOrder } from './fixtures/api-orders.ts';
+import { MoneyWatch } from './fixtures/money-watch.ts';
 import { expect, hydrated, test } from './fixtures/test.ts';
 
 /** A person who has seen no answer opens the page again and sends it once more. */
@@ -89,5 +92,31 @@ for (const { name, run, without } of gestures) {
     );
     await expect(failed).rejects.toThrow(NotExactlyOneError);
     await expect(failed).rejects.toMatchObject({ existing: without });
+  });
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  const how = javaScriptEnabled ? 'for a moment' : 'without JavaScript';
+  test(`a page that denies ${how} what was charged is found`, async ({ app, browser, db, gateway }) => {
+    const { id } = (await (await postOrder(app.url, randomUUID())).json()) as { id: string };
+    const watch = new MoneyWatch({ db, gateway });
+    const context = await browser.newContext({ javaScriptEnabled });
+    await watch.add(context);
+    const denial = '<p>Your card was declined. Nothing was charged.</p>';
+    const body = javaScriptEnabled ? '<p>Thank you.</p>' : denial;
+    await context.route('**/orders/*', (route) => route.fulfill({ contentType: 'text/html', body }));
+    const page = await context.newPage();
+    await page.goto(`${app.url}/orders/${id}`);
+    if (javaScriptEnabled) {
+      await page.evaluate(async (html) => {
+        document.body.innerHTML = html;
+        await Promise.resolve();
+        document.body.innerHTML = '';
+      }, denial);
+    }
+    await expect.poll(() => watch.untrue()).toEqual([expect.stringContaining('Nothing was charged." of pi_')]);
+    await page.goto(`${app.url}/orders/${randomUUID()}`);
+    expect(await watch.untrue(), 'of another order').toHaveLength(1);
+    await context.close();
   });
 }

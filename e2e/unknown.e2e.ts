@@ -135,6 +135,7 @@ test.describe('without JavaScript', () => {
     await expect(shop.placeOrder).toHaveCount(0);
     await expect(page.getByRole('link', { name: 'View the order' })).toBeVisible();
     await expect(page).toHaveTitle(/^Checkout/);
+    await picture(page, 'doubt-plain');
     const { id } = await latestOrder(db);
     await page.waitForURL(`**/orders/${id}`);
     await expect(page.getByRole('heading', { name: 'We are finding out whether you were charged' })).toBeVisible();

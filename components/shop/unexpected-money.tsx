@@ -42,7 +42,7 @@ export function UnexpectedMoney({ money, now, operation, seen, refund, page }: P
   const refundHref =
     money.refund && keyHref({ tenant, principal, operation: 'refund.unexpected', key: money.refund.idempotencyKey });
   return (
-    <Panel aria-labelledby={title} data-money={action}>
+    <Panel aria-labelledby={`${title} ${title}-at`} data-money={action}>
       <h2 id={title} className="mb-4 text-lg font-semibold">
         <span className="tabular-nums">{amount}</span> {words[action] ?? action}
       </h2>
@@ -61,7 +61,9 @@ export function UnexpectedMoney({ money, now, operation, seen, refund, page }: P
         </Detail>
         {reference ? (
           <Detail name="At the provider">
-            <code className="font-mono text-sm break-all select-all">{String(reference)}</code>
+            <code id={`${title}-at`} className="font-mono text-sm break-all select-all">
+              {String(reference)}
+            </code>
           </Detail>
         ) : null}
         {data.reason ? <Detail name="Reason">{data.reason.replaceAll('_', ' ')}</Detail> : null}

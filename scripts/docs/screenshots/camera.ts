@@ -12,7 +12,7 @@ export const LOOKS = {
   'desktop-dark': { viewport: DESKTOP, colorScheme: 'dark', forcedColors: 'none' },
   'phone-light': { viewport: PHONE, colorScheme: 'light', forcedColors: 'none' },
   'phone-dark': { viewport: PHONE, colorScheme: 'dark', forcedColors: 'none' },
-  'desktop-forced': { viewport: DESKTOP, colorScheme: 'light', forcedColors: 'active' },
+  forced: { viewport: DESKTOP, colorScheme: 'light', forcedColors: 'active' },
 } as const;
 
 /** The most that a picture may weigh: they all lie in the repository. */
@@ -37,6 +37,12 @@ export async function photograph(page: Page, folder: string, name: string, from?
     console.log(`${String(picture.length).padStart(8)}  ${file}`);
   }
   await page.emulateMedia({ forcedColors: 'none' });
+  await restoreTexts(page);
+}
+
+/** What a page said before it was calmed: each text node with its own text, and the one that it was given. */
+interface Calmed {
+  calmed?: Map<Node, { was: string; is: string }>;
 }
 
 /** Replaces in the page what differs from run to run. The page does not know, and may write over it: just before. */
@@ -44,14 +50,27 @@ export async function calm(page: Page): Promise<void> {
   const texts = await textsOf(page);
   await page.evaluate(
     (said) => {
+      const all = globalThis as Calmed;
+      all.calmed ??= new Map();
       const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
       for (let n = 0; nodes.nextNode(); n++) {
         const [was, is] = said[n] ?? [];
-        if (was !== is && nodes.currentNode.nodeValue === was) nodes.currentNode.nodeValue = is ?? null;
+        const { currentNode: node } = nodes;
+        if (was === undefined || is === undefined || was === is || node.nodeValue !== was) continue;
+        all.calmed.set(node, { was, is });
+        node.nodeValue = is;
       }
     },
     texts.map((text) => [text, steady(text)] as const),
   );
+}
+
+/** Gives the page its own texts back: whoever goes on with it looks for them. */
+async function restoreTexts(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    for (const [node, { was, is }] of (globalThis as Calmed).calmed ?? [])
+      if (node.nodeValue === is) node.nodeValue = was;
+  });
 }
 
 /** True where the page has written nothing over it since. */

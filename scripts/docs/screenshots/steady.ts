@@ -29,7 +29,11 @@ export function steady(text: string): string {
         /\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?(\.\d{3})?\b/g,
         (_, seconds, ms) => `2026-11-22 09:41${seconds ? ':07' : ''}${ms ? '.000' : ''}`,
       )
-      .replace(/(?<!-\d\d )\b\d{1,2}:\d\d(:\d\d)?(\.\d+)?(?= ?(AM|PM|UTC|Z))/g, '9:41')
+      .replace(/(?<![\d:]|-\d\d )\d{1,2}:\d\d(:\d\d)?(\.\d+)?(?= ?(AM|PM|UTC|Z))/g, '9:41')
+      .replace(/\b[A-Z][a-z]+ \d{1,2}, 2\d{3}\b/g, 'November 22, 2026')
+      .replace(/^\d{6,}$/, '897039300')
+      .replace(/^[0-9a-f]{64}$/, '7c1f0e5b'.repeat(8))
+      .replace(/^[0-9a-f]{12}…$/, 'a3ba59efd819…')
       // Which order the page has heard of when it asks for the stock is a matter of milliseconds.
       .replace(/\b4,\d{3} left\b/g, '4,990 left')
       .replace(/\b\d+ (seconds?|minutes?) ago\b/g, '3 seconds ago')
