@@ -1,8 +1,9 @@
 import type { KeyId } from '../core/scope.ts';
-import type { FinishedCall } from './leases.ts';
 
 /** The answer to a send for which nobody waited any more, and the receipt of a result. */
-export interface LateAnswer extends Pick<FinishedCall, 'reference' | 'amount'> {
+export interface LateAnswer {
+  reference?: string | undefined;
+  amount?: string | undefined;
   step: string;
   /** The fencing token of the executor that has sent it. */
   token: number;
