@@ -203,3 +203,19 @@ test('next-safe-action stops whom its middleware does not know: no order, and th
   await expect(shop.status).toHaveAttribute('data-state', 'hasSucceeded');
   expectCounted(await shop.gained()).toEqual(ONE);
 });
+
+test('in German every word is German, and a refused field has the focus', { tag: '@all' }, async ({ page, shop }) => {
+  await page.goto('/examples/languages');
+  await page.getByLabel('Deutsch').check();
+  const form = page.locator('form[lang=de]');
+  await expect(form.getByLabel('Artikel')).toContainText('(noch ');
+  await form.getByLabel('Menge').fill('2.5');
+  await form.getByRole('button', { name: 'Bestellen' }).click();
+  await expect(form.getByLabel('Menge')).toBeFocused();
+  await expect(form.getByRole('list', { name: 'Was noch fehlt' })).toContainText('Bitte geben Sie eine ganze Zahl');
+  await expect(form).not.toContainText(/Product|Quantity|left|Place order|need your attention|whole number/);
+  await form.getByLabel('Menge').fill('1');
+  await form.getByRole('button', { name: 'Bestellen' }).click();
+  await expect(shop.status).toContainText('Bestellt. Ihre Nummer ist');
+  expectCounted(await shop.gained()).toEqual(ONE);
+});

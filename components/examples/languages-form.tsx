@@ -1,13 +1,14 @@
 'use client';
 
 import {
+  ErrorSummary,
   IdempotencyKeyField,
   type Messages,
   type SubmitAction,
   SubmitStatus,
   useIdempotentSubmit,
 } from 'oncekit/react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { PlacedOrder } from '../../shop/orders/orders.ts';
 import { type Choice, GoodsFields } from '../lab/goods-fields.tsx';
 import { Button } from '../ui/button.tsx';
@@ -25,8 +26,14 @@ const ENGLISH: Partial<Messages<PlacedOrder>> = {
 };
 
 const LANGUAGES = {
-  en: { label: 'English', button: 'Place order', messages: ENGLISH, goods: undefined, errors: undefined },
-  de: { label: 'Deutsch', button: 'Bestellen', messages: GERMAN, goods: GERMAN_GOODS, errors: GERMAN_ERRORS },
+  en: {
+    ...{ label: 'English', button: 'Place order', summary: undefined },
+    ...{ messages: ENGLISH, goods: undefined, errors: undefined },
+  },
+  de: {
+    ...{ label: 'Deutsch', button: 'Bestellen', summary: 'Was noch fehlt' },
+    ...{ messages: GERMAN, goods: GERMAN_GOODS, errors: GERMAN_ERRORS },
+  },
 };
 type Language = keyof typeof LANGUAGES;
 
@@ -34,9 +41,14 @@ type Language = keyof typeof LANGUAGES;
 export function LanguagesForm({ action, initialKey, products }: Props) {
   const [language, setLanguage] = useState<Language>('en');
   const submit = useIdempotentSubmit(action, { intent: 'example.languages:demo', initialKey });
-  const { button, messages, goods, errors } = LANGUAGES[language];
-  const refused = submit.result?.ok === false ? submit.result : null;
-  const wrong = Object.entries(refused?.fieldErrors ?? {}).map(([name, words]) => [name, errors?.[name] ?? words]);
+  const { button, summary, messages, goods, errors } = LANGUAGES[language];
+  const { result } = submit;
+  // Made once for each answer: what is new to the summary moves the focus.
+  const refused = useMemo(() => {
+    if (result?.ok !== false) return null;
+    const wrong = Object.entries(result.fieldErrors ?? {}).map(([name, words]) => [name, errors?.[name] ?? words]);
+    return { ...result, fieldErrors: Object.fromEntries(wrong) as Record<string, string[]> };
+  }, [result, errors]);
   return (
     <>
       {/* Outside of the form: another language is no other order. */}
@@ -50,9 +62,10 @@ export function LanguagesForm({ action, initialKey, products }: Props) {
       </fieldset>
       <form {...submit.formProps} noValidate lang={language} className="grid gap-4">
         <IdempotencyKeyField {...submit.fieldProps} />
-        <GoodsFields products={products} errors={Object.fromEntries(wrong)} values={refused?.values} words={goods} />
+        <GoodsFields products={products} errors={refused?.fieldErrors} values={refused?.values} words={goods} />
         <Button>{button}</Button>
         <SubmitStatus submit={submit} messages={messages} />
+        <ErrorSummary submit={{ ...submit, result: refused ?? result }} label={summary} className="error-summary" />
       </form>
     </>
   );

@@ -25,6 +25,14 @@ const classes: Record<string, string> = {
   'shadow-raise': 'shadow-xs',
   // Their muted words are not dark enough for their muted surface.
   'bg-sunken text-muted': 'bg-muted text-foreground',
+  // What the demo's stylesheet does in forced colours, where surfaces look alike: a line keeps the shape.
+  'bg-accent text-on-accent': 'bg-primary text-primary-foreground forced-colors:border',
+  ...Object.fromEntries(
+    ['good', 'bad', 'warn', 'info'].map((tone) => [
+      `bg-${tone}-surface text-${tone}`,
+      `bg-once-${tone}-surface text-once-${tone} forced-colors:border`,
+    ]),
+  ),
 };
 
 /** The demo's stylesheet says what it means: the line along the top of the window. */
