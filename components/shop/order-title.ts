@@ -1,3 +1,4 @@
+import type { Payment } from '../../shop/orders/payment-answer.ts';
 import type { Tone } from '../ui/badge.tsx';
 import type { IconName } from '../ui/icon.tsx';
 
@@ -8,15 +9,7 @@ interface Title {
   tone: Tone;
 }
 
-/** How an order is being paid. */
-export interface Payment {
-  /** The provider's answer was lost, and nobody can say yet whether it was charged. */
-  isUnknown: boolean;
-  /** The provider honours keys, or can be asked: whoever sends it again, it is charged once. */
-  isAtMostOnce: boolean;
-}
-
-const UNDER_WAY: Payment = { isUnknown: false, isAtMostOnce: false };
+type Stand = Omit<Payment, 'answer'>;
 
 const done = { icon: 'check', tone: 'good' } as const;
 const back = { icon: 'back', tone: 'muted' } as const;
@@ -71,6 +64,12 @@ const inDoubt: Record<string, Title> = {
   },
 };
 
+/** The same, once that has gone back. */
+const returned: Record<string, string> = {
+  payment_failed: 'You were charged, and it has been given back. Contact us if it does not reach you.',
+  paid: 'Your order is paid. What was charged besides has been given back.',
+};
+
 const unsettled: Title = {
   icon: 'clock',
   tone: 'warn',
@@ -78,16 +77,12 @@ const unsettled: Title = {
   lead: 'It may have gone through. Please do not pay again: somebody of ours looks at it. You can close this page. If it went through, a receipt comes by mail.',
 };
 
-/**
- * The first line of an order's page.
- *
- * @param isInDoubt what was charged for it is not known, or more than it was paid with
- * @param payment of an order that is being paid
- */
-export function titleOf(status: string, isInDoubt: boolean, payment: Payment = UNDER_WAY): Title {
-  if (status === 'paying' && payment.isUnknown) return unsettled;
+/** The first line of an order's page. */
+export function titleOf(status: string, { isUnknown, isAtMostOnce, isInDoubt, isReturned }: Stand): Title {
+  if (status === 'paying' && isUnknown) return unsettled;
   const known = (isInDoubt ? inDoubt[status] : undefined) ?? titles[status];
   if (!known) return { icon: 'receipt', tone: 'muted', title: 'Your order', lead: '' };
-  const isPromised = status === 'paying' && !isInDoubt && payment.isAtMostOnce;
-  return isPromised ? { ...known, lead: `Your card is charged at most once. ${known.lead}` } : known;
+  const isPromised = status === 'paying' && !isInDoubt && isAtMostOnce;
+  if (isPromised) return { ...known, lead: `Your card is charged at most once. ${known.lead}` };
+  return { ...known, lead: (isReturned && returned[status]) || known.lead };
 }

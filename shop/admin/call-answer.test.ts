@@ -117,8 +117,8 @@ test('a charge whose receipt is gone is counted with a payment that nobody expec
   const whole = { ...key, phases: [{ ...call, ...done }], events: [] };
   const options = { verbs: { charged: 'charged' }, besides };
   expect(callAnswers(whole, options)).toMatchObject([{ title: 'Charged twice', tone: 'bad' }]);
-  const again = callAnswers({ ...whole, events: events as KeyDetail['events'] }, { isAnonymous: true });
+  const again = callAnswers({ ...whole, events: events as KeyDetail['events'] }, { nameOf: () => 'our staff' });
   expect(again).toMatchObject([
-    { tone: 'warn', notes: [{}, { words: expect.stringContaining('since a person asked') }] },
+    { tone: 'warn', notes: [{}, { words: expect.stringContaining('since our staff asked') }] },
   ]);
 });

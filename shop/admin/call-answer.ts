@@ -30,8 +30,8 @@ export interface AnswerOptions {
   verbs?: Readonly<Record<string, string>>;
   /** What the app itself has heard of a call, by its step. */
   besides?: Readonly<Record<string, readonly Effect[]>>;
-  /** Leaves out the names of people, for whoever is not one of them. */
-  isAnonymous?: boolean;
+  /** What whoever has said something is called, for readers who are to know no names. Default: as they are. */
+  nameOf?: (actor: string) => string;
 }
 
 type Key = Pick<KeyDetail, 'state' | 'settledAt' | 'answer' | 'isForgotten' | 'phases' | 'events'>;
@@ -46,12 +46,17 @@ export function leavesDoubt({ tone, since, effects }: CallAnswer): boolean {
   return tone === 'bad' || since !== null || (tone === 'warn' && effects.length > 0);
 }
 
-function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnonymous }: AnswerOptions): CallAnswer {
+function answerOf(
+  key: Key,
+  call: PhaseView,
+  { verbs = {}, besides = {}, nameOf = (actor) => actor }: AnswerOptions,
+): CallAnswer {
   const { name, state, reference } = call;
   const verb = verbs[name] ?? 'done';
-  const events = key.events.filter(({ detail }) => detail?.step === name);
+  const events = key.events
+    .filter(({ detail }) => detail?.step === name)
+    .map((event) => ({ ...event, actor: nameOf(event.actor) }));
   const [heard, verdicts] = [events.filter(isProof), events.filter(({ type }) => type === 'verdict')];
-  const who = ({ actor }: KeyEvent) => (isAnonymous ? 'a person' : actor);
   const others = [...heard.map(effectOf), ...(besides[name] ?? [])];
   const answer = (title: string, facts: Partial<CallAnswer> = {}): CallAnswer => {
     const plain = { step: name, tone: 'warn', since: null, effects: [], notes: [] } as const;
@@ -61,15 +66,12 @@ function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnony
   const repeated = verdicts
     .filter(({ detail }) => detail?.verdict === 'retry')
     .map((event) => ({
-      words: `It was sent again, since ${who(event)} asked for that. What became of the sends before it is not known`,
+      words: `It was sent again, since ${event.actor} asked for that. What became of the sends before it is not known`,
       at: event.at,
     }));
 
   if (state === 'done' && reference !== null) {
-    const effects = distinct([
-      { reference, amount: call.amount, known: knownOf(call, heard, verdicts, who) },
-      ...others,
-    ]);
+    const effects = distinct([{ reference, amount: call.amount, known: knownOf(call, heard, verdicts) }, ...others]);
     const notes = repeated;
     const isPlain = effects.length === 1 && notes.length === 0 && key.state !== 'failed';
     return answer(`${verb} ${times(effects.length)}`, {
@@ -79,7 +81,7 @@ function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnony
     });
   }
   if (state === 'done') {
-    const known = knownOf(call, heard, verdicts, who);
+    const known = knownOf(call, heard, verdicts);
     if (key.state === 'succeeded') {
       const erased = key.isForgotten ? [{ words: 'What it was is erased', at: null }] : [];
       // What was heard of may be this very one, whose reference is gone; what the app expected of nobody is another.
@@ -92,20 +94,21 @@ function answerOf(key: Key, call: PhaseView, { verbs = {}, besides = {}, isAnony
   }
 
   const isProven = call.notExecuted === call.sends;
+  const given = reasonOf(key) === ' (marked_failed)' ? verdicts.at(-1) : undefined;
   if (others.length > 0) {
     const effects = distinct(others);
     const title =
       key.settledAt === null
         ? 'heard, and not confirmed by the provider so far'
         : `${verb} ${times(effects.length)}, by what was heard`;
-    const ended = key.settledAt && { words: `It ended in a refusal${reasonOf(key)}`, at: key.settledAt };
+    const end = given ? `Given up by ${given.actor}` : `It ended in a refusal${reasonOf(key)}`;
+    const ended = key.settledAt && { words: end, at: given?.at ?? key.settledAt };
     return answer(title, { effects, notes: ended ? [ended] : notKnown(call), tone: ended ? 'bad' : 'warn' });
   }
   if (key.settledAt !== null) {
-    const given = reasonOf(key) === ' (marked_failed)' ? verdicts.at(-1) : undefined;
     const end = isProven ? 'Each send had proved that nothing was done' : 'The provider has not said so';
     const by = given
-      ? { words: `Given up by ${who(given)}. ${end}`, at: given.at }
+      ? { words: `Given up by ${given.actor}. ${end}`, at: given.at }
       : { words: `Refused by the provider${reasonOf(key)}`, at: key.settledAt };
     if (isProven) return answer(`not ${verb}`, { notes: [by], tone: 'info' });
     const open = given ? [] : [{ words: 'What became of a send before that is not known', at: null }];
@@ -148,7 +151,6 @@ function knownOf(
   { knownBy, finishedAt: at, reference, verdict }: PhaseView,
   heard: readonly KeyEvent[],
   verdicts: readonly KeyEvent[],
-  who: (event: KeyEvent) => string,
 ): Known[] {
   if (knownBy === null) return [{ words: 'done', at }];
   if (knownBy === 'answer') return [{ words: 'answered by the provider', at }];
@@ -158,7 +160,7 @@ function knownOf(
     : heard.find(({ detail }) => reference === null || detail?.reference === reference);
   if (!said) return [{ words: 'found by asking the provider', at }];
   return [
-    { words: `said by ${isOfPerson ? who(said) : said.actor}`, at: said.at },
+    { words: `said by ${said.actor}`, at: said.at },
     { words: 'confirmed by the provider', at },
   ];
 }

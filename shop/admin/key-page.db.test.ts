@@ -118,6 +118,10 @@ test('the page of a settled key says what its provider says, where that contradi
   const told = renderToStaticMarkup(createElement(SettledNotices, { pages }));
   expect(told).toMatch(/1 key has ended in a refusal.*href="\/admin\/keys\?stuck=1&amp;state=failed"/);
   expect(told).toMatch(/1 key has ended as succeeded.*href="\/admin\/keys\?stuck=1&amp;state=succeeded"/);
+  const several = pages.slice(0, 1).map(({ rows }) => ({ rows: [...rows, ...rows], hasMore: true }));
+  expect(renderToStaticMarkup(createElement(SettledNotices, { pages: several }))).toContain(
+    '2 or more keys have ended',
+  );
   const none = [{ rows: [], hasMore: false }];
   expect(renderToStaticMarkup(createElement(SettledNotices, { pages: none }))).toBe('');
 });

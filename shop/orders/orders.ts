@@ -33,16 +33,6 @@ export async function findAnyOrder(id: string) {
 }
 
 /**
- * Tells whether nobody can say what was charged for an order: a person has ended its payment without the provider's word, or
- * the provider has told of one that nobody expected.
- */
-export async function isChargeInDoubt({ id: orderId }: { id: string }): Promise<boolean> {
-  const isEndedByPerson = { action: 'order.payment_failed', data: { path: ['reason'], equals: 'marked_failed' } };
-  const where = { orderId, OR: [{ action: 'payment.unexpected' }, isEndedByPerson] };
-  return (await db().auditRecord.findFirst({ where, select: { id: true } })) !== null;
-}
-
-/**
  * Tells whether a refund is of the payment that the order is paid by. One of a payment that nobody expected gives back what the
  * books have never held for the order.
  */

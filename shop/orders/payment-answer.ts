@@ -1,9 +1,10 @@
 import { createAdmin } from 'oncekit/admin';
-import { type CallAnswer, callAnswers, type Effect, times } from '../admin/call-answer.ts';
+import { type CallAnswer, callAnswers, type Effect, leavesDoubt, times } from '../admin/call-answer.ts';
 import { callWords } from '../admin/linked.ts';
 import { db } from '../db.ts';
 import { CHARGE_STEP } from '../payments/charge.ts';
 import { operationOf } from '../payments/events/conclusion.ts';
+import { payments } from '../payments/payments.ts';
 import { dollars } from './money.ts';
 
 interface Order {
@@ -11,21 +12,45 @@ interface Order {
   tenant: string;
   principal: string;
   source: string;
+  status: string;
   idempotencyKey: string | null;
   paymentIntent: string | null;
 }
 
+/** How the payment of an order stands. */
+export interface Payment {
+  /** What is known of its charge. Undefined where nothing was sent. */
+  answer: CallAnswer | undefined;
+  /** It is being paid, and nobody can say yet whether it was charged. */
+  isUnknown: boolean;
+  /** The provider honours keys, or can be asked: whoever sends it again, it is charged once. */
+  isAtMostOnce: boolean;
+  /**
+   * Nobody can say what was charged for it: its payment has ended without the provider's word, or the provider has told of one
+   * that nobody expected.
+   */
+  isInDoubt: boolean;
+  /** What was charged and expected by nobody has gone back, all of it. */
+  isReturned: boolean;
+}
+
+/** Whoever says something about a charge, as its customer is to know them: never by name. */
+const nameOf = (actor: string) => (PROVIDER.has(actor) ? 'our payment provider' : 'our staff');
+/** The sender of webhooks, and the executor that an answer has reached late. */
+const PROVIDER = new Set(['stripe', 'executor']);
+
 /**
- * What is known of the money of an order: counted from the receipt of its charge, from what the provider has said of it, and from
- * payments that nobody expected. Once the key is gone, from the books. Undefined where nothing was sent.
+ * Tells how the payment of an order stands, for its customer: counted from the receipt of its charge, from what the provider has
+ * said of it, and from payments that nobody expected. Once the key is gone, from the books.
  */
-export async function paymentAnswer(order: Order): Promise<CallAnswer | undefined> {
-  const { tenant, principal, idempotencyKey: key, paymentIntent } = order;
+export async function paymentOf(order: Order): Promise<Payment> {
+  const { tenant, principal, status, idempotencyKey: key, paymentIntent } = order;
+  const { keyTtlMs, canLookUp } = payments().settings;
   const operation = operationOf('order', order.source);
   const [detail, records] = await Promise.all([
     operation && key ? createAdmin({ prisma: db() }).findKey({ tenant, principal, operation, key }) : null,
     db().auditRecord.findMany({
-      where: { orderId: order.id, action: { in: ['order.paid', 'payment.unexpected', 'payment.unexpected.seen'] } },
+      where: { orderId: order.id, action: { in: ACTIONS } },
       orderBy: { id: 'asc' },
     }),
   ]);
@@ -37,14 +62,38 @@ export async function paymentAnswer(order: Order): Promise<CallAnswer | undefine
       const back = (seen?.data as { providerRefund?: string } | undefined)?.providerRefund;
       const known = [{ words: 'heard of, and expected by nobody', at }];
       if (seen && back) known.push({ words: `given back (${back})`, at: seen.at });
-      return { reference, amount: dollars(amountCents), known };
+      return { reference, amount: dollars(amountCents), known, isReturned: back !== undefined };
     });
-  if (detail) {
-    const options = { verbs: callWords, besides: { [CHARGE_STEP]: unexpected }, isAnonymous: true };
-    return callAnswers(detail, options).find(({ step }) => step === CHARGE_STEP);
-  }
+  const options = { verbs: callWords, besides: { [CHARGE_STEP]: unexpected }, nameOf };
+  const answer = detail
+    ? callAnswers(detail, options).find(({ step }) => step === CHARGE_STEP)
+    : bookedAnswer(
+        paymentIntent,
+        unexpected,
+        records.find(({ action }) => action === 'order.paid'),
+      );
+  const isGivenUp = records.some(
+    ({ action, data }) => action === GIVEN_UP && (data as { reason?: string }).reason === 'marked_failed',
+  );
+  const isUnclear = status !== 'paying' && answer !== undefined && leavesDoubt(answer);
+  return {
+    answer,
+    isUnknown: status === 'paying' && detail?.state === 'unknown',
+    isAtMostOnce: keyTtlMs > 0 || canLookUp,
+    isInDoubt: isUnclear || isGivenUp || unexpected.length > 0,
+    isReturned: unexpected.length > 0 && unexpected.every(({ isReturned }) => isReturned),
+  };
+}
+
+const GIVEN_UP = 'order.payment_failed';
+const ACTIONS = ['order.paid', GIVEN_UP, 'payment.unexpected', 'payment.unexpected.seen'];
+
+function bookedAnswer(
+  paymentIntent: string | null,
+  unexpected: readonly Effect[],
+  paid: { at: Date; data: unknown } | undefined,
+): CallAnswer | undefined {
   if (paymentIntent === null && unexpected.length === 0) return undefined;
-  const paid = records.find(({ action }) => action === 'order.paid');
   const { amountCents } = (paid?.data ?? {}) as { amountCents?: number };
   const booked: Effect = {
     reference: paymentIntent,

@@ -119,11 +119,7 @@ test('a webhook of another amount or currency proves nothing, and is written dow
     { paymentIntent: payment, amountCents: 3500, currency: 'usd', orderStatus: 'paying' },
   ]);
   // Its page promises nothing of how often the card is charged.
-  const [{ isChargeInDoubt }, { titleOf }] = [
-    await import('../orders/orders.ts'),
-    await import('../../components/shop/order-title.ts'),
-  ];
-  expect(titleOf('paying', await isChargeInDoubt({ id })).lead).not.toContain('at most once');
+  expect((await headingOf(id)).lead).not.toContain('at most once');
   // It cannot be given back while its checkout may still take it.
   const [money] = (await unexpected.listUnexpectedMoney(null, { limit: 1, offset: 0 })).rows;
   expect(money && unexpected.isReturnable(money, 'usd')).toBe(false);
@@ -164,8 +160,7 @@ test('a webhook behind “it shall not happen”: the key stays failed and is fl
   expect(await noted(id)).toEqual([
     { paymentIntent: payment, amountCents: 3600, currency: 'usd', orderStatus: 'payment_failed' },
   ]);
-  const { isChargeInDoubt } = await import('../orders/orders.ts');
-  expect(await isChargeInDoubt({ id })).toBe(true);
+  expect((await headingOf(id)).lead).toContain('If you were charged, it will be given back');
   expect(await waiting(id, 'acme')).toEqual([]);
   expect(await unexpected.countUnexpectedMoney('acme')).toBe(0);
   expect(await waiting(id, 'demo')).toHaveLength(1);
@@ -180,6 +175,7 @@ test('a webhook behind “it shall not happen”: the key stays failed and is fl
   expect(await acts.refundUnexpected(other, { name: 'root', tenant: 'demo' })).toBe('changed');
   expectCounted(await net(id)).toEqual({ charges: 1, refunds: 1, cents: 0 });
   expect(await held(id)).toBe(0);
+  expect((await headingOf(id)).lead).toContain('You were charged, and it has been given back.');
   expect(await waiting(id)).toEqual([]);
   const { status, refunds } = await shop.order(id);
   expect([status, refunds.map((refund) => `${refund.source} ${refund.status} ${refund.amountCents}`)]).toEqual([
@@ -301,6 +297,7 @@ test('a second payment of an order that is paid is given back, and the order can
   expectCounted(await net(id)).toEqual({ charges: 2, refunds: 1, cents: 3600 });
   expect(await held(id)).toBe(3600);
   expect(await shop.order(id)).toMatchObject({ status: 'paid' });
+  expect((await headingOf(id)).lead).toContain('What was charged besides has been given back.');
   // The mail does not say that what the order is paid with has gone back.
   const [{ id: refund = '' } = {}] = (await shop.order(id)).refunds;
   await shop.jobHandlers.refund_receipt?.({ id: refund });
@@ -312,11 +309,20 @@ test('a second payment of an order that is paid is given back, and the order can
 
 /** The answer about an order's money, without its times. */
 async function answerOf(orderId: string) {
-  const { paymentAnswer } = await import('../orders/payment-answer.ts');
-  const { title, since, effects, notes } = (await paymentAnswer(await shop.order(orderId))) ?? unanswered();
+  const { paymentOf } = await import('../orders/payment-answer.ts');
+  const { title, since, effects, notes } = (await paymentOf(await shop.order(orderId))).answer ?? unanswered();
   const of = (known: readonly { words: string }[]) => known.map(({ words }) => words);
   const done = effects.map(({ amount, reference, known }) => [amount, reference, ...of(known)]);
   return { title: since ? `${title} …` : title, done, notes: of(notes) };
+}
+/** What stands first on the order's page. */
+async function headingOf(orderId: string) {
+  const [{ paymentOf }, { titleOf }] = [
+    await import('../orders/payment-answer.ts'),
+    await import('../../components/shop/order-title.ts'),
+  ];
+  const order = await shop.order(orderId);
+  return titleOf(order.status, await paymentOf(order));
 }
 const unanswered = () => expect.unreachable('Nothing is known.');
 
@@ -334,9 +340,12 @@ test('an order says of its money what was answered and heard, and no more', asyn
   expect(await answerOf(lost.id)).toEqual({ ...unknown, notes: [] });
   await webhooks.deliver(lost.paid);
   const heard = 'Heard, and not confirmed by the provider so far';
-  expect(await answerOf(lost.id)).toMatchObject({ title: heard, done: [[null, lost.payment, 'said by stripe']] });
+  expect(await answerOf(lost.id)).toMatchObject({
+    title: heard,
+    done: [[null, lost.payment, 'said by our payment provider']],
+  });
   expect(await shop.idempotency.completeDue()).toMatchObject({ settled: 1 });
-  const said = ['$36.00', lost.payment, 'said by stripe', 'confirmed by the provider'];
+  const said = ['$36.00', lost.payment, 'said by our payment provider', 'confirmed by the provider'];
   expect(await answerOf(lost.id)).toEqual({ ...charged, done: [said] });
 
   const declined = randomUUID();
@@ -348,11 +357,11 @@ test('an order says of its money what was answered and heard, and no more', asyn
 test('of what a person has ended it says nothing that the provider has not said', async () => {
   const { key, id, payment, paid } = await lostCheckout();
   await resolve(key, 'failed');
-  const given = 'Given up by a person. The provider has not said so';
+  const given = 'Given up by our staff. The provider has not said so';
   expect(await answerOf(id)).toEqual({ title: 'Not known since …', done: [], notes: [given] });
   await webhooks.deliver(paid);
-  const heard = ['$36.00', payment, 'said by stripe', 'heard of, and expected by nobody'];
-  const ended = { title: 'Charged once, by what was heard', notes: ['It ended in a refusal (marked_failed)'] };
+  const heard = ['$36.00', payment, 'said by our payment provider', 'heard of, and expected by nobody'];
+  const ended = { title: 'Charged once, by what was heard', notes: ['Given up by our staff'] };
   expect(await answerOf(id)).toEqual({ ...ended, done: [heard] });
   expect(await acts.refundUnexpected(await refundForm(id), eve)).toBe('refunded');
   expect(await answerOf(id)).toMatchObject({ done: [[...heard, expect.stringMatching(/^given back \(re_/)]] });
@@ -361,12 +370,12 @@ test('of what a person has ended it says nothing that the provider has not said'
   await resolve(again.key, 'retry');
   const { paymentIntent } = await shop.order(again.id);
   const first = ['$36.00', paymentIntent, 'answered by the provider'];
-  const sent = expect.stringContaining('It was sent again, since a person asked for that.');
+  const sent = expect.stringContaining('It was sent again, since our staff asked for that.');
   expect(await answerOf(again.id)).toEqual({ title: 'Charged once', done: [first], notes: [sent] });
   await webhooks.deliver(again.paid);
   expect(await answerOf(again.id)).toMatchObject({
     title: 'Charged twice',
-    done: [first, ['$36.00', again.payment, 'said by stripe', 'heard of, and expected by nobody']],
+    done: [first, ['$36.00', again.payment, 'said by our payment provider', 'heard of, and expected by nobody']],
   });
   expect(await acts.refundUnexpected(await refundForm(again.id), eve)).toBe('refunded');
 });
