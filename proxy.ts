@@ -2,6 +2,7 @@ import { type NextRequest, NextResponse } from 'next/server';
 import { ADMIN_COOKIE, renewedAdminCookie } from './shop/admin/seal.ts';
 import { isHttps } from './shop/env.ts';
 import { cookieName } from './shop/session/cookie.ts';
+import { NOTHING_HEADER, nothingHere } from './shop/session/nothing-here.ts';
 import { newNonce, pagePolicy } from './shop/session/page-security.ts';
 import { refuseForm } from './shop/session/posted-form.ts';
 import { newSession, openSession, SESSION_COOKIE, type Session, sessionCookie } from './shop/session/session.ts';
@@ -19,16 +20,21 @@ export async function proxy(request: NextRequest): Promise<Response> {
   if (NO_PAGE.test(request.nextUrl.pathname)) return NextResponse.next();
   // Tokens are for the API and for scripts: a page and a plain form know their visitor by the cookie alone.
   if (!request.headers.has('next-action')) request.headers.delete('authorization');
-  const [session, admin] = [await sessionOf(request), await adminOf(request)];
-  for (const cookie of [session?.cookie, admin]) if (cookie) request.cookies.set(cookie.name, cookie.value);
+  const [{ known, cookie, isKept }, admin] = [await sessionOf(request), await adminOf(request)];
+  for (const each of [cookie, admin]) if (each) request.cookies.set(each.name, each.value);
   const policy = pagePolicy(newNonce(), {
     isHttps: isHttps(request.headers),
     isDevelopment: process.env.NODE_ENV === 'development',
   });
   request.headers.set(POLICY, policy);
-  const response = NextResponse.next({ request: { headers: request.headers } });
+  const nothing = await nothingFor(request, known);
+  if (nothing) request.headers.set(NOTHING_HEADER, nothing);
+  const init = { request: { headers: request.headers } };
+  // No page has this address.
+  const elsewhere = new URL(`/nothing${request.nextUrl.pathname}`, request.url);
+  const response = nothing ? NextResponse.rewrite(elsewhere, init) : NextResponse.next(init);
   response.headers.set(POLICY, policy);
-  if (session?.isKept) response.cookies.set(session.cookie);
+  if (cookie && isKept) response.cookies.set(cookie);
   if (admin) response.cookies.set(admin);
   return response;
 }
@@ -40,10 +46,20 @@ export async function proxy(request: NextRequest): Promise<Response> {
  * session, and its answer come behind that one's: a session in it would take the place of the one that has begun.
  */
 async function sessionOf(request: NextRequest) {
-  const known = await openSession(request.cookies.get(cookieName(SESSION_COOKIE, request.headers))?.value);
-  if (known && (request.method !== 'GET' || !(await isOver(known)))) return undefined;
-  const isFetched = request.headers.get('sec-fetch-dest') === 'empty';
-  return { cookie: await sessionCookie(newSession(), request.headers), isKept: !(known && isFetched) };
+  const claimed = await openSession(request.cookies.get(cookieName(SESSION_COOKIE, request.headers))?.value);
+  if (claimed && (request.method !== 'GET' || !(await isOver(claimed)))) return { known: claimed };
+  const cookie = await sessionCookie(newSession(), request.headers);
+  return { known: null, cookie, isKept: !(claimed && isFetched(request)) };
+}
+
+/** Asked for by a page that runs, not by the browser itself. */
+const isFetched = ({ headers }: NextRequest) => headers.get('sec-fetch-dest') === 'empty';
+
+/** Of a page that the browser itself opens. An admin may see all orders. */
+async function nothingFor(request: NextRequest, session: Session | null) {
+  if (request.method !== 'GET' || isFetched(request)) return undefined;
+  if (request.cookies.has(cookieName(ADMIN_COOKIE, request.headers))) return undefined;
+  return await nothingHere(request.nextUrl.pathname, session);
 }
 
 /** Without the database nobody knows; the page then says so in words. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { docsAddresses } from '../../shop/docs/pages.ts';
+import { docsAddresses } from '../../shop/docs/addresses.ts';
 import { llmsFiles } from './llms.ts';
 import { root } from './pages.ts';
 

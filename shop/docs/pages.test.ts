@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { ADVICE, type Code, refuse } from 'oncekit';
 import { problemResponse } from 'oncekit/next';
 import { describe, expect, test } from 'vitest';
-import { docsAddresses, docsIndex, docsPage } from './pages.ts';
+import { docsAddresses } from './addresses.ts';
+import { docsIndex, docsPage } from './pages.ts';
 import { addressOf, anchorsOf, render } from './render.ts';
 
 const FOLDER = resolve('docs/errors');

@@ -1,14 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { docsAddresses, root } from './addresses.ts';
 import { type Group, readGroups } from './groups.ts';
-import { type Addresses, type Page, render } from './render.ts';
+import { type Page, render } from './render.ts';
 
-/** Where the demo is started from is the repository, for `next build`, `next start` and the tests alike. */
-const root = join(process.cwd(), 'docs');
 const INDEX = 'README.md';
-
-/** The folders that are shown. The others (decisions, dashboards, pictures) are for those who read the repository. */
-const FOLDERS = ['', 'errors', 'reference'];
 
 /**
  * The page at `/docs/<path>`; null where there is none, whatever the path spells: it is only ever compared with the
@@ -26,16 +22,4 @@ export async function docsPage(path: readonly string[]): Promise<Page | null> {
 export async function docsIndex(): Promise<{ title: string; lead: string; groups: Group[] }> {
   const addresses = await docsAddresses();
   return readGroups(await readFile(join(root, INDEX), 'utf8'), addresses);
-}
-
-/** Every file of docs/ that is shown, with its address. */
-export async function docsAddresses(): Promise<Addresses> {
-  const files = await Promise.all(FOLDERS.map(filesOf));
-  return new Map(files.flat().map((file) => [file, join('/docs', file.replace(/(^|\/)README\.md$|\.md$/, ''))]));
-}
-
-async function filesOf(folder: string): Promise<string[]> {
-  // A folder that is not there yet has no pages.
-  const names = await readdir(join(root, folder)).catch(() => []);
-  return names.filter((name) => name.endsWith('.md')).map((name) => join(folder, name));
 }
