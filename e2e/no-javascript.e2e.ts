@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { enter } from './fixtures/admin.ts';
 import { expectCounted } from './fixtures/expect-counted.ts';
 import { ADA } from './fixtures/shop.ts';
@@ -78,8 +79,41 @@ test('the same key with other values shows the first order and a way to a fresh 
   expectCounted(await shop.gained()).toEqual(ONE);
 });
 
-test('what is not there is a 404, and "sign in first" a redirect, before anything is shown', async ({ request }) => {
-  expect((await request.get('/orders/nobody-has-this')).status()).toBe(404);
+test('an order that is not finished is asked for by a link, and an amount that was entered stays', async ({
+  page,
+  shop,
+  db,
+}) => {
+  await shop.checkout();
+  await shop.placeOrder.click();
+  await page.waitForURL('**/orders/*');
+  const id = page.url().split('/').at(-1) ?? '';
+  const { tenant, principal } = await db.order.findUniqueOrThrow({ where: { id } });
+  const refund = { id: randomUUID(), orderId: id, tenant, principal, amountCents: 500 };
+  await db.refund.create({ data: { ...refund, source: 'provider', status: 'pending' } });
+  await page.reload();
+  await expect(page.getByText('Under way')).toBeVisible();
+  await expect(page.getByLabel(/^Amount/)).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Check again' })).toBeVisible();
+  await expect(page.locator('meta[http-equiv=refresh]')).toHaveCount(0);
+});
+
+test('what is not there is a 404 in words, and "sign in first" a redirect, before anything is shown', async ({
+  page,
+  request,
+}) => {
+  const gone = {
+    '/orders/nobody-has-this': 'It may be somebody else’s, or it was never there.',
+    '/docs/nobody-wrote-this': 'No page of the docs has this address.',
+    '/lab/nobody-plays-this': 'No page has this address.',
+  };
+  for (const [path, words] of Object.entries(gone)) {
+    expect((await page.goto(path))?.status(), path).toBe(404);
+    await expect(page.getByRole('main'), path).toContainText(words);
+  }
+  await page.goto('/checkout?cart=nobody-has-this');
+  // By the browser: what stands in <noscript> is no text to Playwright.
+  expect(await page.getByRole('main').innerText()).toContain('This cart belongs to another visit');
   const adminPage = await request.get('/admin/keys', { maxRedirects: 0 });
   expect([adminPage.status(), adminPage.headers().location]).toEqual([307, '/admin/sign-in?next=%2Fadmin%2Fkeys']);
 });

@@ -61,6 +61,9 @@ test('a refund gives back once, also when its answer is lost', async ({ page, sh
   await amount.fill('99.00');
   await page.getByRole('button', { name: 'Get refund' }).click();
   await expect(amount).toHaveAttribute('aria-invalid', 'true');
+  await expect(amount).toBeFocused();
+  await page.keyboard.press('Tab');
+  await expect(page.getByRole('button', { name: 'Get refund' })).toBeFocused();
   await amount.fill(paid);
   await network.break({ match: { method: 'POST' }, kind: 'lose-answer', times: 1 });
   await page.getByRole('button', { name: /refund/i }).click();

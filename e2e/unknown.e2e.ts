@@ -129,9 +129,10 @@ test.describe('without JavaScript', () => {
   }) => {
     await loseCharge(shop, gateway);
     await expect(page.getByRole('alert').first()).toContainText(
-      'It may have gone through. Please do not send it again',
+      'Your order may have gone through. Please do not pay again',
     );
     await expect(page.getByRole('alert').first()).toBeInViewport();
+    await expect(page.getByText('Please do not pay again').filter({ visible: true })).toHaveCount(1);
     await expect(shop.placeOrder).toHaveCount(0);
     await expect(page.getByRole('link', { name: 'View the order' })).toBeVisible();
     await expect(page).toHaveTitle(/^Checkout/);

@@ -6,7 +6,7 @@ import { ErrorSummary, type IdempotentSubmit, SubmitStatus as Status, type Submi
 const area = 'grid min-h-24 content-start gap-3';
 
 const words = [
-  'relative overflow-hidden rounded-lg bg-info-surface text-info not-empty:px-4 not-empty:py-3',
+  'relative overflow-hidden rounded-lg bg-info-surface text-info not-empty:px-4 not-empty:py-3 forced-colors:not-empty:border',
   'data-[state=idle]:bg-transparent data-[state=idle]:p-0 data-[state=idle]:text-muted',
   'data-[state=hasSucceeded]:bg-good-surface data-[state=hasSucceeded]:text-good',
   'data-[state=hasErrored]:bg-bad-surface data-[state=hasErrored]:text-bad',

@@ -22,6 +22,8 @@ interface Props {
   /** The customer who has signed in. */
   account: string | undefined;
   paymentChoices: readonly PaymentChoice[];
+  /** Stands for a cart that is not this session's, until its words have come. */
+  none: ReactNode;
 }
 
 /** A cart and its form. A session that ends takes neither away: what was entered stays, with words about what to do. */

@@ -17,7 +17,7 @@ import { KeepFresh } from './keep-fresh.tsx';
 import { AlreadyPlaced, OrderLink } from './placed-order.tsx';
 import { RefreshPlain } from './refresh-plain.tsx';
 import { takeLostFocus } from './take-lost-focus.ts';
-import { isUnsettled, useFreshPage } from './use-end.ts';
+import { isGivenUp, isUnsettled, useFreshPage } from './use-end.ts';
 import { useOtherSession } from './use-other-session.ts';
 
 // Seldom needed, so no part of what everybody loads.
@@ -51,17 +51,19 @@ interface Props {
   /** The session that asks has this cart. */
   isOurs: boolean;
   paymentChoices: readonly PaymentChoice[];
+  /** Stands for a cart that is not this session's, until its words have come. */
+  none: ReactNode;
 }
 
 export function CheckoutForm(props: Props) {
-  const { action, buy, initialKey, cart, summary, cartId, account, isOurs, paymentChoices } = props;
+  const { action, buy, initialKey, cart, summary, cartId, account, isOurs, paymentChoices, none } = props;
   const submit = useIdempotentSubmit(action, { intent: `checkout:${cartId}`, initialKey });
   const { result, status } = submit;
   const isInDoubt = useOtherSession(submit, isOurs);
   const [entered, setEntered] = useState<FormData | null>(null);
   const mismatch = isMismatch(result) ? result : null;
   const found = status === 'hasSucceeded' && result?.ok ? result.data.id : null;
-  const isSent = isUnsettled(submit);
+  const isSent = isUnsettled(submit) || isGivenUp(submit);
   useFreshPage(`${found ?? isSent}`);
   const area = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -74,7 +76,7 @@ export function CheckoutForm(props: Props) {
   if (placed) return <AlreadyPlaced {...{ orderId: placed, order, entered, paymentChoices }} />;
   if (!cart && status === 'idle') {
     return (
-      <Suspense>
+      <Suspense fallback={none}>
         <CartOfOthers cartId={cartId} />
       </Suspense>
     );
@@ -158,6 +160,7 @@ function ToPay({ cart }: { cart: CartView }) {
 /** Behind a refusal: where to go from here. */
 function WayOn({ reason, cartId }: { reason: string | undefined; cartId: string }) {
   if (reason === 'out_of_stock') return <TextLink href="/">Choose something else</TextLink>;
+  if (reason === 'marked_failed') return <TextLink href="/">Start a new order</TextLink>;
   if (reason !== 'key_expired' && reason !== 'already_done') return null;
   return (
     // A plain link: the page is fetched anew, and says whether this cart has become an order.

@@ -11,11 +11,16 @@ export const CHECKOUT_WORDS: Partial<Messages> = {
   offline: 'You are offline. Your order goes out, once, when you are back online.',
   unknown:
     'We have no answer, so we do not know whether your order got through. It is placed once, whatever you do next.',
-  absent: 'Your order has not reached us so far, and nothing has been charged. Place it again: you pay once.',
+  absent: 'Your order has not reached us so far. Place it again: you pay once.',
   in_flight:
     'Your order has reached us, and its payment is being finished. Please do not pay again. You can close this page.',
   unsettled: UNSETTLED,
   outcome_unknown: UNSETTLED,
+  // A person has ended it, without the provider's word. Of other refusals their own message says more.
+  failed: (outcome) =>
+    outcome?.ok === false && outcome.reason === 'marked_failed'
+      ? 'We could not confirm this payment. If you were charged, it will be given back.'
+      : '',
   hasNavigated: 'Taking you to your order…',
   hasSucceeded: 'Your order is placed.',
   recovered: 'Your order is placed.',
@@ -24,8 +29,7 @@ export const CHECKOUT_WORDS: Partial<Messages> = {
 /** The same for a page that was loaded anew: what was entered is gone. */
 export const RELOADED_WORDS: Partial<Messages> = {
   ...CHECKOUT_WORDS,
-  absent:
-    'Your order has not reached us so far, and nothing has been charged. Enter your details again to place it: you pay once.',
+  absent: 'Your order has not reached us so far. Enter your details again to place it: you pay once.',
 };
 
 /** The same for an order of which the page knows that it has arrived: it is not lost, whoever does not answer. */

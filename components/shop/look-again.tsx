@@ -1,4 +1,4 @@
-/** Without JavaScript: a way to ask again, for what a person finds out, which may take hours. With it the page asks by itself. */
+/** Without JavaScript: a way to ask again, where no page is to open anew by itself. With it the page asks by itself. */
 export function LookAgain() {
   return (
     <noscript>

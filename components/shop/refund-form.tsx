@@ -1,12 +1,14 @@
 'use client';
 
 import { ErrorSummary, IdempotencyKeyField, type SubmitAction, SubmitStatus, useIdempotentSubmit } from 'oncekit/react';
+import { useEffect, useRef } from 'react';
 import type { RefundMade } from '../../shop/payments/refunds.ts';
 import { IdempotentSubmitButton } from '../form/idempotent-submit-button.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { formatCents } from '../ui/money.ts';
 import { Panel } from '../ui/panel.tsx';
+import { REFUND_WORDS } from './refund-words.ts';
 
 interface Props {
   action: SubmitAction<RefundMade>;
@@ -16,26 +18,18 @@ interface Props {
   refundableCents: number;
 }
 
-const WORDS = {
-  executing: 'Giving your money back…',
-  retrying: 'No answer yet. Trying again: your money is given back once.',
-  checking: 'Finding out whether your refund got through…',
-  offline: 'You are offline. Your refund is asked for when you are back online.',
-  unknown:
-    'We have no answer, so we do not know whether your refund got through. It is given back once, whatever you do next.',
-  absent: 'This has not reached us so far. Ask for it again: it is given back once.',
-  unsettled:
-    'Your refund may have gone through. Please do not ask for it again: we are finding out. You can close this page.',
-  hasSucceeded: 'You get back',
-  recovered: 'You have already got back',
-};
-
 /** Gives back all or part of what was paid. Not there when nothing is left, but for what there is still to say. */
 export function RefundForm({ action, initialKey, orderId, refundableCents }: Props) {
   const submit = useIdempotentSubmit(action, { intent: `refund:${orderId}`, initialKey });
   const { result, status } = submit;
-  if (refundableCents === 0 && status === 'idle') return null;
   const refused = result && !result.ok ? result : null;
+  const tooMuch = refused?.reason === 'exceeds_payment' ? refused : null;
+  const amount = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // Not what a page finds out by itself.
+    if (tooMuch && amount.current?.form?.contains(document.activeElement)) amount.current.focus();
+  }, [tooMuch]);
+  if (refundableCents === 0 && status === 'idle') return null;
   const isDone = status === 'hasSucceeded';
   return (
     <Panel aria-labelledby="refund-title">
@@ -51,13 +45,14 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
             <Field
               // Another amount is left than before: what was entered is no longer meant.
               key={refundableCents}
+              ref={amount}
               id="amount"
               label={`Amount in dollars (up to ${formatCents(refundableCents)})`}
               name="amount"
               inputMode="decimal"
               autoComplete="off"
               required
-              errors={refused?.reason === 'exceeds_payment' ? [refused.message] : refused?.fieldErrors?.amount}
+              errors={tooMuch ? [tooMuch.message] : refused?.fieldErrors?.amount}
               defaultValue={String(refused?.values?.amount ?? (refundableCents / 100).toFixed(2))}
             />
             <IdempotentSubmitButton submit={submit} variant="quiet" busyWords="Giving it back…">
@@ -66,7 +61,7 @@ export function RefundForm({ action, initialKey, orderId, refundableCents }: Pro
           </div>
         ) : null}
         <div className="ends-done grid gap-3">
-          <SubmitStatus submit={submit} messages={WORDS}>
+          <SubmitStatus submit={submit} messages={REFUND_WORDS}>
             {({ amountCents }) => <strong className="ml-1 tabular-nums">{formatCents(amountCents)}</strong>}
           </SubmitStatus>
           <ErrorSummary submit={submit} className="error-summary" />

@@ -3,9 +3,9 @@ import { Notice } from '../ui/notice.tsx';
 import { RefreshPlain } from './refresh-plain.tsx';
 
 /** Without JavaScript a refused form is a page anew, which opens at its top: so that says it, and leads to the fields. */
-export function RefusedAtTop({ message, fieldErrors = {}, isInDoubt }: RefusedForm) {
+export function RefusedAtTop({ message, fieldErrors = {}, isInDoubt, isOpen }: RefusedForm) {
   return (
-    <div role="alert" className="mb-6 hidden noscript:block">
+    <div role="alert" data-in-doubt={isInDoubt || undefined} className="mb-6 hidden noscript:block">
       <Notice tone={isInDoubt ? 'warn' : 'bad'}>
         <p>{message}</p>
         <ul className="grid gap-1 [&_a]:underline [&_a]:underline-offset-2">
@@ -13,9 +13,9 @@ export function RefusedAtTop({ message, fieldErrors = {}, isInDoubt }: RefusedFo
             <li key={name}>{name ? <a href={`#${name}`}>{words?.join(' ')}</a> : words?.join(' ')}</li>
           ))}
         </ul>
-        {isInDoubt ? <p>This page looks again by itself.</p> : null}
+        {isInDoubt && !isOpen ? <p>This page looks again by itself.</p> : null}
       </Notice>
-      {isInDoubt ? <RefreshPlain /> : null}
+      {isInDoubt && !isOpen ? <RefreshPlain /> : null}
     </div>
   );
 }

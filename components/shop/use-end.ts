@@ -11,6 +11,11 @@ export function isUnsettled({ cause, status, result }: Pick<IdempotentSubmit<unk
   return cause === 'unsettled' || (status === 'checking' && result?.ok === false && RUNNING.includes(result.code));
 }
 
+/** True once a person has ended it, without the provider's word: sent again, it may get this answer again. */
+export function isGivenUp({ status, result }: Pick<IdempotentSubmit<unknown>, 'status' | 'result'>) {
+  return status === 'hasErrored' && result?.ok === false && result.reason === 'marked_failed';
+}
+
 /** Fetches the page anew when what the form knows of its order changes: it may say more of that order. */
 export function useFreshPage(known: string): void {
   const { refresh } = useRouter();

@@ -1,8 +1,21 @@
 import { headers } from 'next/headers.js';
 import type { Outcome, Refusal } from 'oncekit';
+import type { Messages } from 'oncekit/react';
 
-/** What a form was answered, for the page that says so. `isInDoubt`: it is no error, and is still being found out. */
-export type RefusedForm = Refusal & { isInDoubt: boolean };
+/** What a form was answered, for the page that says so. */
+export interface RefusedForm extends Pick<Refusal, 'message' | 'fieldErrors'> {
+  /** It is no error, and is still being found out. */
+  isInDoubt: boolean;
+  /** The page has fields to fill in besides: it is not opened anew by itself. */
+  isOpen: boolean;
+}
+
+interface Options {
+  /** The form's own words. Default: the message of the refusal. */
+  words?: Partial<Messages>;
+  /** As of `RefusedForm`. */
+  isOpen?: boolean;
+}
 
 const IN_DOUBT: readonly string[] = ['in_flight', 'outcome_unknown'];
 
@@ -13,12 +26,18 @@ const refusals = new WeakMap<object, RefusedForm>();
  * Has the page that answers a form without JavaScript know of its refusal, for its title and its top (app/layout.tsx). With
  * JavaScript the form itself says it.
  */
-export function showingRefusals<Action extends (...args: never[]) => Promise<unknown>>(action: Action): Action {
+export function showingRefusals<Action extends (...args: never[]) => Promise<unknown>>(
+  action: Action,
+  { words = {}, isOpen = false }: Options = {},
+): Action {
   const showing = async (...args: never[]) => {
     const outcome = (await action(...args)) as Outcome<unknown> | undefined;
     const request = await headers();
     if (outcome?.ok === false && !request.has('next-action')) {
-      refusals.set(request, { ...outcome, isInDoubt: IN_DOUBT.includes(outcome.code) });
+      const isInDoubt = IN_DOUBT.includes(outcome.code);
+      const own = isInDoubt ? words.unsettled : words[outcome.code];
+      const message = (typeof own === 'function' ? own(outcome) : own) || outcome.message;
+      refusals.set(request, { ...outcome, message, isOpen, isInDoubt });
     }
     return outcome;
   };

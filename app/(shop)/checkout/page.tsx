@@ -12,6 +12,13 @@ import { placeOrder } from './actions.ts';
 
 export const metadata = { title: 'Checkout' };
 
+/** Where the form says it, in a part that comes later, which is never shown without JavaScript. */
+const NONE = (
+  <noscript>
+    <p>This cart belongs to another visit. Sign in as you were when you filled it.</p>
+  </noscript>
+);
+
 export default async function CheckoutPage({ searchParams }: { searchParams: Promise<{ cart?: string | string[] }> }) {
   const session = await currentSession();
   const wanted = [(await searchParams).cart].flat()[0];
@@ -37,6 +44,7 @@ export default async function CheckoutPage({ searchParams }: { searchParams: Pro
         cartId={cartId}
         account={session?.account}
         paymentChoices={paymentChoices}
+        none={NONE}
       />
     </>
   );

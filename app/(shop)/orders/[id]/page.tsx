@@ -9,12 +9,10 @@ import { RefreshPlain } from '../../../../components/shop/refresh-plain.tsx';
 import { RefundForm } from '../../../../components/shop/refund-form.tsx';
 import { RefundList } from '../../../../components/shop/refund-list.tsx';
 import { TextLink } from '../../../../components/ui/text-link.tsx';
-import { leavesDoubt } from '../../../../shop/admin/call-answer.ts';
 import { isAdmin } from '../../../../shop/admin/session.ts';
 import { cancelOrder } from '../../../../shop/orders/cancel.ts';
-import { findAnyOrder, findOrder, isChargeInDoubt } from '../../../../shop/orders/orders.ts';
-import { paymentAnswer } from '../../../../shop/orders/payment-answer.ts';
-import { paymentProgress } from '../../../../shop/orders/payment-progress.ts';
+import { findAnyOrder, findOrder } from '../../../../shop/orders/orders.ts';
+import { paymentOf } from '../../../../shop/orders/payment-answer.ts';
 import { refund } from '../../../../shop/payments/refund.ts';
 import { currentPrincipal } from '../../../../shop/session/visitor.ts';
 import { cancel, giveMoneyBack } from './actions.ts';
@@ -27,15 +25,16 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
   const order = own ?? ((await isAdmin()) ? await findAnyOrder(id) : null);
   if (!order) notFound();
   const isOpen = order.status === 'paying' || order.refunds.some(({ status }) => status === 'pending');
-  const [payment, answer] = await Promise.all([paymentProgress(order), paymentAnswer(order)]);
-  const isUnclear = order.status !== 'paying' && answer !== undefined && leavesDoubt(answer);
-  const isInDoubt = isUnclear || (await isChargeInDoubt(order));
+  const payment = await paymentOf(order);
+  // Without JavaScript nothing looks by itself where a person may be typing an amount, or where it may take hours.
+  const isLeft = own?.paymentIntent && own.refundableCents > 0;
+  const looksByItself = isOpen && !payment.isUnknown && !isLeft;
   const isCancellable = own?.status === 'pending' || own?.status === 'cancelled';
   return (
     <>
-      <OrderHeading status={order.status} isOwn={own !== null} isInDoubt={isInDoubt} payment={payment} />
+      <OrderHeading status={order.status} isOwn={own !== null} payment={payment} />
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
-        <OrderView order={order} payment={answer} />
+        <OrderView order={order} payment={payment.answer} />
         <div className="grid gap-6">
           {own?.paymentIntent ? (
             <RefundForm
@@ -54,7 +53,7 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
             />
           ) : null}
           <p className="flex flex-wrap gap-x-6 gap-y-3">
-            {payment.isUnknown ? <LookAgain /> : null}
+            {isOpen && !looksByItself ? <LookAgain /> : null}
             {own ? (
               <TextLink href="/mailbox" prefetch={false}>
                 Receipts in your mailbox
@@ -67,12 +66,8 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
           <RefundList refunds={order.refunds} />
         </div>
       </div>
-      {isOpen ? (
-        <>
-          <KeepFresh />
-          {payment.isUnknown ? null : <RefreshPlain />}
-        </>
-      ) : null}
+      {isOpen ? <KeepFresh /> : null}
+      {looksByItself ? <RefreshPlain /> : null}
     </>
   );
 }
