@@ -3,7 +3,10 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { ANN, freshKey, gate } from '../../integration/kit.fixture.ts';
 import type { Verdict } from '../../store/evidence.ts';
+import type { TransactionOptions } from '../../store/prisma/client.ts';
+import { recordLateAnswer } from '../../store/prisma/keys/evidence.ts';
 import { prismaStore } from '../../store/prisma/store.ts';
+import { BATCH_MS } from '../../store/prisma/timeouts.ts';
 import {
   type Call,
   database,
@@ -177,6 +180,25 @@ test('an answer that comes behind a lost lease is heard', async () => {
   await expect.poll(async () => (await idempotency.completeDue({ limit: 100 })).settled, { interval: 5 }).toBe(1);
   expect(provider.sends).toBe(1);
   await expectOnce(key);
+});
+
+test('an answer that comes late waits for a connection of Prisma’s pool as long as for the key: nobody says it again', async () => {
+  const key = freshKey();
+  await shop({}, { ...keyless, send: () => Promise.reject(new Error('502')) }).checkout.execute({ key, payload: {} });
+  let how: TransactionOptions | undefined;
+  const client = new Proxy(database.client, {
+    get: (target, name) =>
+      name === '$transaction'
+        ? (run: never, given: TransactionOptions) => {
+            how = given;
+            return target.$transaction(run, given);
+          }
+        : Reflect.get(target, name),
+  });
+  const id = { ...ANN, operation: 'pay', key };
+  await recordLateAnswer(client, id, { step: 'charge_created', token: 1, isResult: true });
+  expect(how).toMatchObject({ maxWait: BATCH_MS, timeout: BATCH_MS });
+  expect(await lateAnswers(key)).toBe(1);
 });
 
 describe('the receipt of an answer that comes when its run is over', () => {

@@ -190,8 +190,8 @@ export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, i
   return (await hearOn(tx, PROOF, id, said, actor, step, succeeded)) ?? 'none';
 };
 
-/** It waits for the transaction of whoever has the key, and reads what that has written. */
-const LATE_ANSWER_TRANSACTION = { timeout: BATCH_MS, isolationLevel: 'ReadCommitted' } as const;
+/** It waits for a connection, and for the transaction of whoever has the key, and reads what that has written. */
+const LATE_ANSWER_TRANSACTION = { maxWait: BATCH_MS, timeout: BATCH_MS, isolationLevel: 'ReadCommitted' } as const;
 
 /** In one transaction: a process that dies in between must not leave the key flagged and its thing free. */
 export async function recordLateAnswer(db: PrismaClientLike, id: KeyId, answer: LateAnswer): Promise<void> {
