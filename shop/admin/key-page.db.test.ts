@@ -308,13 +308,23 @@ test('a key is found by what the shop knows of it: its order, its customer and t
   const bought = { ...of, id: order, source: 'checkout', idempotencyKey: key, email: 'Ada.L@example.org' };
   await database.client.order.create({ data: { ...bought, paymentIntent: 'pi_3Ada' } });
   await database.client.order.create({ data: { ...of, id: api, source: 'api', status: 'pending' } }); // of no key
+  // Clients of the API choose their keys: words that stand in every event, too.
+  const chosen = { ...of, source: 'api', status: 'pending' };
+  const words = ['id', 'did', 'data', 'object', 'metadata', 'orderId', 'r-1'];
+  await database.client.order.createMany({
+    data: words.map((word) => ({ ...chosen, id: randomUUID(), idempotencyKey: word })),
+  });
   const back = { ...who, orderId: order, amountCents: 900, status: 'succeeded', settledAt: new Date() };
   await database.client.refund.create({
     data: { ...back, id: refund, source: 'form', idempotencyKey: 'r-1', providerRefund: 're_9' },
   });
   // What the provider has told of it leads there and back: what it came to, and while it waits, what it says.
   const events = [
-    { eventId: 'evt_1', state: 'processed', result: JSON.stringify({ did: 'evidence', operation: 'checkout', key }) },
+    {
+      eventId: 'evt_1',
+      state: 'processed',
+      result: JSON.stringify({ did: 'evidence', operation: 'checkout', key, orderId: order }),
+    },
     { eventId: 'evt_2', state: 'processed', result: JSON.stringify({ did: 'noted', orderId: order }) },
     {
       eventId: 'evt_3',
@@ -344,6 +354,7 @@ test('a key is found by what the shop knows of it: its order, its customer and t
     (await receivedFor({ ...who, operation, key: of })).map(({ text }) => text.split(' ')[0]).sort();
   expect(await heardBy('checkout', key)).toEqual(['evt_1', 'evt_2', 'evt_3']);
   expect(await heardBy('refund', 'r-1')).toEqual(['evt_4']);
+  expect(await heardBy('orders.create', 'did')).toEqual([]);
   const found = async (text: string) => (await findKeys(text)).map((id) => `${id.operation} ${id.key}`).sort();
   const both = [`checkout ${key}`, 'refund r-1'];
   for (const text of [order.slice(2, 20), 'ada.l@', 'pi_3ada']) expect(await found(text), text).toEqual(both);

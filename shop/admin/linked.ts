@@ -40,7 +40,7 @@ export async function linkedToReceived(event: { source: string; eventId: string 
   const found = await db().inboxEvent.findUnique({ where: { source_eventId: event } });
   const said = [...(found?.result ?? found?.payload ?? '').matchAll(/"([^"\\]+)"/g)].map(([, text = '']) => text);
   const ids = said.filter((text) => z.uuid().safeParse(text).success);
-  const named = (more: object) => ({ OR: [{ id: { in: ids } }, { idempotencyKey: { in: said } }, more] });
+  const named = (more: object) => ({ OR: [{ id: { in: ids } }, more] });
   const isRefund = named({ providerRefund: { in: said } });
   const orders = await db().order.findMany({
     where: { OR: [named({ paymentIntent: { in: said } }), { refunds: { some: isRefund } }] },
@@ -63,10 +63,11 @@ function keyRow({ tenant, principal, idempotencyKey: key }: OfKey, operation: st
   return [{ name: `Key of ${operation}`, text: key, href: `/admin/keys/detail?${at}` }];
 }
 
-/** The provider's events that a key has heard of, or that are about what it has made, newest first. Reads all events. */
+/** The provider's events that are about what a key has made, newest first. Reads all events. */
 export async function receivedFor(id: Scope & { key: string }): Promise<LinkedRow[]> {
   const [order, refund] = await Promise.all([findOrderOfKey(id), refundOf(id)]);
-  const names = [id.key, order?.id, refund?.id].filter(Boolean);
+  const names = [order?.id, refund?.id].filter(Boolean);
+  if (names.length === 0) return [];
   const rows = await db().$queryRaw<{ source: string; event: string; state: string }[]>`
     SELECT source, event_id AS event, state FROM inbox_events
      WHERE source = 'stripe' AND EXISTS (

@@ -13,7 +13,7 @@ type Evidence = Parameters<typeof idempotency.recordEvidence>[2];
 /** The result of an event; the inbox keeps it. */
 export type Applied =
   /** The key of the operation that is to do it has heard of it. */
-  | { did: 'evidence'; operation: string; key: string }
+  | { did: 'evidence'; operation: string; key: string; orderId?: string; refundId?: string }
   | { did: 'booked'; refundId: string; orderStatus: string }
   | { did: 'disputed'; orderId: string }
   /** An audit record waits for a person. */
@@ -32,6 +32,7 @@ const OPERATIONS: Record<string, string> = {
 };
 
 interface Own {
+  id: string;
   tenant: string;
   principal: string;
   source: string;
@@ -52,14 +53,15 @@ export function operationOf(what: 'order' | 'refund', source: string): string | 
 export async function tell(
   tx: Tx,
   what: 'order' | 'refund',
-  { tenant, principal, source, idempotencyKey: key }: Own,
+  { id, tenant, principal, source, idempotencyKey: key }: Own,
   said: Evidence,
 ): Promise<Applied | 'contradicts' | undefined> {
   const operation = operationOf(what, source);
   if (!operation || !key) return undefined;
   const heard = await idempotency.recordEvidence(tx, { tenant, principal, operation, key }, said, 'stripe');
   if (heard === 'none') return undefined;
-  return heard === 'contradicts' ? heard : { did: 'evidence', operation, key };
+  // By its id, for a key may be a word that any client has chosen.
+  return heard === 'contradicts' ? heard : { did: 'evidence', operation, key, [`${what}Id`]: id };
 }
 
 /**

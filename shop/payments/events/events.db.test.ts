@@ -106,7 +106,7 @@ test('a late webhook has an unknown checkout asked about at once: paid, charged 
   const [paid] = await webhooks.about([id], 1);
   if (!paid) throw new Error('There is no webhook.');
   expect(await webhooks.deliver(paid)).toMatchObject({ status: 204 });
-  expect(await resultOf(paid)).toMatchObject({ result: { did: 'evidence', operation: 'checkout', key } });
+  expect(await resultOf(paid)).toMatchObject({ result: { did: 'evidence', operation: 'checkout', key, orderId: id } });
   // Nothing is booked by hearsay.
   expect(await shop.order(id)).toMatchObject({ status: 'paying' });
   expect(await shop.idempotency.completeDue()).toMatchObject({ taken: 1, settled: 1 });
