@@ -154,6 +154,8 @@ test('what cannot be recorded is refused before anything is sent: the transactio
         name: 'ConfigurationError',
         message: expect.stringContaining(words),
       });
+    for (const said of ['paid', proof])
+      expect(await idempotency.recordEvidence(tx, idOf('a\0b'), said, 'stripe'), 'no key is called so').toBe('none');
     const longest = { said: 'é'.repeat(1000), step: 'x'.repeat(100), succeeded: '𝟙'.repeat(255) };
     expect(await idempotency.recordEvidence(tx, idOf(key), longest, 'é'.repeat(255))).toBe('recorded');
   });

@@ -184,6 +184,8 @@ export const recordEvidence: Leases<RawQueries>['recordEvidence'] = async (tx, i
   const { said, step, succeeded } = typeof evidence === 'string' ? { said: evidence } : evidence;
   assertStorableName(said, 1000, 'What was heard needs a line of words, such as the type of the event and its id.');
   assertStorableName(actor, 255, 'What was heard needs the name of who has said it, such as stripe.');
+  // No key is called so, and the sender may have made it up.
+  if (keyValues(id).some((part) => part.includes('\0'))) return 'none';
   if (typeof evidence === 'string') return (await hearOn(tx, WORDS, id, said, actor)) ?? 'none';
   assertStorableName(step, 100, 'A proof needs the step of its call: the name that `foreign` was given.');
   assertStorableName(succeeded, 255, 'A proof needs the reference of its call.');
