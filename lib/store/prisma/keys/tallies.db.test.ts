@@ -3,6 +3,7 @@ import { type TestDatabase, testDatabase } from '../../../../scripts/testing/tes
 import type { Repeat } from '../../oversight.ts';
 import type { KeyEvent } from '../../store.ts';
 import { prismaStore } from '../store.ts';
+import { REAP } from './reap.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -136,6 +137,35 @@ describe('keys that were answered again', () => {
     });
     expect(await told('one')).toEqual([['replayed', '4']]);
     expect((await told('held')).reduce((sum, [, each]) => sum + Number(each), 0)).toBe(3);
+  });
+
+  test('no event stays behind a key that a reaper takes which began before it was written', async () => {
+    const [{ client }, at] = [database, new Date()];
+    const held = { state: 'in_progress', leaseUntil: at, nextAttemptAt: at };
+    const settled = { state: 'abandoned', settledAt: at };
+    await client.idempotencyKey.createMany({
+      data: [
+        { key: 'reaped', ...settled },
+        { key: 'flagged', ...settled, needsAttention: true },
+        { key: 'open', ...held },
+      ].map((row) => ({ ...ID, ...row, expiresAt: at })),
+    });
+    await client.$transaction(
+      async (tx) => {
+        await tx.$queryRaw`SELECT 1 FROM idempotency_keys`; // what a statement sees that begins now
+        await prismaStore(client).addTallies(
+          [],
+          ['reaped', 'flagged', 'open'].map((key) => repeat(key)),
+        );
+        expect(await tx.$queryRawUnsafe(REAP, 10, null)).toMatchObject([{ count: 1 }]);
+      },
+      { isolationLevel: 'RepeatableRead' },
+    );
+    expect([await told('reaped'), await told('flagged'), await told('open')]).toEqual([
+      [],
+      [['replayed', '1']],
+      [['replayed', '1']],
+    ]);
   });
 
   test('what cannot be written of keys keeps nothing else from being written', async () => {

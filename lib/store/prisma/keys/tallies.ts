@@ -26,8 +26,9 @@ const REAP = `DELETE FROM idempotency_tallies WHERE bucket < statement_timestamp
 // kit needs no right to change an event. Two of a kind, from two processes at once, are made one the next time.
 //
 // One process at a time: two that each held a row which the other one wants next would be a deadlock. A key that the reaper holds
-// is passed over, and the reaper passes over those that are held here, so no event stays behind its key. The lock keeps a key from
-// being deleted and from nothing else: no call waits for it.
+// is passed over, and the reaper passes over those that are held here; it cannot see what is written behind its beginning, so a key
+// that it may take within a minute is passed over, too. So no event stays behind its key. The lock keeps a key from being deleted;
+// nobody waits for it but a call that runs a key again whose answer is too old to be read, as long as this statement takes.
 const ADD_REPEATS = `
 WITH turn AS MATERIALIZED (
   SELECT pg_advisory_xact_lock(1868788331, 1), statement_timestamp() - $2::float8 * interval '1 ms' AS origin),
@@ -38,6 +39,7 @@ counted AS MATERIALIZED (
     FROM turn CROSS JOIN json_to_recordset($1::json) AS more(
            tenant text, principal text, operation text, key text, type text, count int, "firstAt" float8, "lastAt" float8)
     JOIN idempotency_keys AS known USING (tenant, principal, operation, key)
+   WHERE expires_at > clock_timestamp() + interval '1 min' OR settled_at IS NULL OR needs_attention
      FOR KEY SHARE OF known SKIP LOCKED),
 before AS (
   DELETE FROM idempotency_events
