@@ -62,12 +62,18 @@ const inDoubt: Record<string, Title> = {
     title: 'Thank you for your order',
     lead: 'Your order is paid. If you were charged more than once, the rest will be given back.',
   },
+  refunded: {
+    ...back,
+    title: 'Your order',
+    lead: 'What you paid it with has been given back. If you were charged more than once, the rest will be given back.',
+  },
 };
 
 /** The same, once that has gone back. */
 const returned: Record<string, string> = {
   payment_failed: 'You were charged, and it has been given back. Contact us if it does not reach you.',
   paid: 'Your order is paid. What was charged besides has been given back.',
+  refunded: 'All that you paid has been given back.',
 };
 
 const unsettled: Title = {

@@ -59,10 +59,12 @@ export async function paymentOf(order: Order): Promise<Payment> {
     .map(({ id, at, data }) => {
       const { paymentIntent: reference, amountCents } = data as { paymentIntent: string; amountCents: number };
       const seen = records.find((one) => (one.data as { record?: string }).record === String(id));
-      const back = (seen?.data as { providerRefund?: string } | undefined)?.providerRefund;
+      const back = refundOf(seen);
+      const reversed = records.find((one) => one.action === REVERSED && back && refundOf(one) === back);
       const known = [{ words: 'heard of, and expected by nobody', at }];
-      if (seen && back) known.push({ words: `given back (${back})`, at: seen.at });
-      return { reference, amount: dollars(amountCents), known, isReturned: back !== undefined };
+      if (seen && back && !reversed) known.push({ words: `given back (${back})`, at: seen.at });
+      if (reversed) known.push({ words: 'given back, which has failed since', at: reversed.at });
+      return { reference, amount: dollars(amountCents), known, isReturned: back !== undefined && !reversed };
     });
   const options = { verbs: callWords, besides: { [CHARGE_STEP]: unexpected }, nameOf };
   const answer = detail
@@ -86,7 +88,11 @@ export async function paymentOf(order: Order): Promise<Payment> {
 }
 
 const GIVEN_UP = 'order.payment_failed';
-const ACTIONS = ['order.paid', GIVEN_UP, 'payment.unexpected', 'payment.unexpected.seen'];
+const REVERSED = 'refund.reversed';
+const ACTIONS = ['order.paid', GIVEN_UP, 'payment.unexpected', 'payment.unexpected.seen', REVERSED];
+
+const refundOf = (record: { data: unknown } | undefined) =>
+  (record?.data as { providerRefund?: string } | undefined)?.providerRefund;
 
 function bookedAnswer(
   paymentIntent: string | null,

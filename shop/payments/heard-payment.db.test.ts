@@ -305,6 +305,13 @@ test('a second payment of an order that is paid is given back, and the order can
     'We have given back $36.00, a payment that we did not expect.',
   );
   expect(await shop.giveBack(id, '36.00')).toMatchObject({ ok: true, data: { orderStatus: 'refunded' } });
+  expect((await headingOf(id)).lead).toBe('All that you paid has been given back.');
+  // The bank did not take the first.
+  const back = String((await shop.order(id)).refunds.find(({ source }) => source === 'unexpected')?.providerRefund);
+  await shop.failRefund(back);
+  await webhooks.deliver(await webhookOf(back, 'refund.failed'));
+  expect((await headingOf(id)).lead).toContain('If you were charged more than once, the rest will be given back.');
+  expect((await answerOf(id)).done).toContainEqual(expect.arrayContaining(['given back, which has failed since']));
 });
 
 /** The answer about an order's money, without its times. */
