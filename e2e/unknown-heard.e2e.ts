@@ -87,6 +87,11 @@ for (const { gave, answer, button, state, tag } of MISTAKES) {
       await expect(shop.status).toContainText(words);
       await expect(shop.placeOrder).toHaveCount(0);
       await expect(page.getByRole('link', { name: 'Start a new order' })).toBeVisible();
+      // Opened anew, the cart says it above what would be a second payment.
+      await page.reload();
+      await expect(page.getByText('We could not confirm your earlier payment of this cart.')).toBeVisible();
+      await expect(page.getByRole('link', { name: 'View that order' })).toHaveAttribute('href', `/orders/${given.id}`);
+      await expectGoodPage(page, 'a cart that was given up');
       await shop.checkout();
       await shop.placeOrder.click();
     }

@@ -105,6 +105,7 @@ export function CheckoutForm(props: Props) {
         <Panel className="grid gap-6">
           {cart ? (
             <div className={`grid gap-6 ${submit.isPending ? OLD_ERRORS : ''}`} hidden={!isOpen}>
+              {cart.givenUp ? <GivenUp orderId={cart.givenUp} /> : null}
               <CheckoutFields paymentChoices={paymentChoices} errors={said?.fieldErrors} values={refused?.values} />
             </div>
           ) : null}
@@ -145,6 +146,16 @@ function BeingPaid() {
     <Notice tone="info">
       This cart is being paid for just now. Please do not pay again. You can close this page.
       <KeepFresh />
+    </Notice>
+  );
+}
+
+/** Above the fields of a cart that may have been paid before. */
+function GivenUp({ orderId }: { orderId: string }) {
+  return (
+    <Notice tone="warn">
+      We could not confirm your earlier payment of this cart. If you were charged, that is given back; what you order
+      here is charged besides. <TextLink href={`/orders/${orderId}`}>View that order</TextLink>
     </Notice>
   );
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { db } from '../db.ts';
+import { namesOf } from '../session/adoption.ts';
 import type { Session } from '../session/session.ts';
+import { principalOf } from '../session/visitor.ts';
 
 const buying = z.object({ sku: z.string().min(1).max(40), quantity: z.coerce.number().int().min(1).max(10) });
 
@@ -26,6 +28,8 @@ export interface CartView {
   priceCents: number;
   amountCents: number;
   order: CartOrder | null;
+  /** The order that these goods were before, and whose payment a person has ended without the provider's word. */
+  givenUp: string | null;
 }
 
 /** The order that a cart has become, and what was entered for it: by the names of the checkout's fields. */
@@ -55,7 +59,30 @@ export async function findCart(shopper: Session, id: string | undefined): Promis
     priceCents,
     amountCents: priceCents * quantity,
     order: order && viewOf(order),
+    givenUp: order ? null : await givenUpOf(shopper, cart),
   };
+}
+
+/** An order that was given up has no cart: it is known by its goods, and by having been placed behind the cart. */
+async function givenUpOf(
+  shopper: Session,
+  { sku, quantity, createdAt }: { sku: string; quantity: number; createdAt: Date },
+) {
+  const who = principalOf(shopper);
+  const placed = { tenant: who.tenant, principal: { in: await namesOf(who) }, sku, quantity, source: 'checkout' };
+  const orders = await db().order.findMany({
+    where: { ...placed, status: 'payment_failed', createdAt: { gte: createdAt } },
+    select: { id: true },
+    orderBy: { createdAt: 'desc' },
+    take: 20,
+  });
+  const byPerson = { action: 'order.payment_failed', data: { path: ['reason'], equals: 'marked_failed' } };
+  const given = await db().auditRecord.findFirst({
+    where: { orderId: { in: orders.map(({ id }) => id) }, ...byPerson },
+    select: { orderId: true },
+    orderBy: { id: 'desc' },
+  });
+  return given?.orderId ?? null;
 }
 
 const ORDERED = {
