@@ -55,11 +55,11 @@ async function sessionOf(request: NextRequest) {
 /** Asked for by a page that runs, not by the browser itself. */
 const isFetched = ({ headers }: NextRequest) => headers.get('sec-fetch-dest') === 'empty';
 
-/** Of a page that the browser itself opens. An admin may see all orders. */
+/** Of a page that the browser itself opens. */
 async function nothingFor(request: NextRequest, session: Session | null) {
   if (request.method !== 'GET' || isFetched(request)) return undefined;
-  if (request.cookies.has(cookieName(ADMIN_COOKIE, request.headers))) return undefined;
-  return await nothingHere(request.nextUrl.pathname, session);
+  const maySeeAll = request.cookies.has(cookieName(ADMIN_COOKIE, request.headers));
+  return await nothingHere(request.nextUrl.pathname, { session, maySeeAll });
 }
 
 /** Without the database nobody knows; the page then says so in words. */

@@ -101,15 +101,19 @@ test('an order that is not finished is asked for by a link, and an amount that w
 test('what is not there is a 404 in words, and "sign in first" a redirect, before anything is shown', async ({
   page,
   request,
+  app,
 }) => {
   const gone = {
     '/orders/nobody-has-this': 'It may be somebody else’s, or it was never there.',
     '/docs/nobody-wrote-this': 'No page of the docs has this address.',
     '/lab/nobody-plays-this': 'No page has this address.',
   };
-  for (const [path, words] of Object.entries(gone)) {
-    expect((await page.goto(path))?.status(), path).toBe(404);
-    await expect(page.getByRole('main'), path).toContainText(words);
+  for (const who of ['a shopper', 'an admin']) {
+    if (who === 'an admin') await enter(page, app);
+    for (const [path, words] of Object.entries(gone)) {
+      expect((await page.goto(path))?.status(), `${path} for ${who}`).toBe(404);
+      await expect(page.getByRole('main'), `${path} for ${who}`).toContainText(words);
+    }
   }
   await page.goto('/checkout?cart=nobody-has-this');
   // By the browser: what stands in <noscript> is no text to Playwright.
