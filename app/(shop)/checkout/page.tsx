@@ -3,6 +3,7 @@ import { CartSummary } from '../../../components/shop/cart-summary.tsx';
 import { CheckoutArea } from '../../../components/shop/checkout-area.tsx';
 import { EmptyCart } from '../../../components/shop/empty-cart.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
+import { TextLink } from '../../../components/ui/text-link.tsx';
 import { findCart } from '../../../shop/orders/carts.ts';
 import { checkout } from '../../../shop/orders/checkout.ts';
 import { paymentChoices } from '../../../shop/payments/payment-methods.ts';
@@ -15,7 +16,11 @@ export const metadata = { title: 'Checkout' };
 /** Where the form says it, in a part that comes later, which is never shown without JavaScript. */
 const NONE = (
   <noscript>
-    <p>This cart belongs to another visit. Sign in as you were when you filled it.</p>
+    <p>
+      This cart belongs to another visit. If you were signed in when you filled it,{' '}
+      <TextLink href="/sign-in">sign in</TextLink> to see it. Or{' '}
+      <TextLink href="/">choose something in the shop</TextLink>.
+    </p>
   </noscript>
 );
 

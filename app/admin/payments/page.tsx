@@ -55,7 +55,7 @@ export default async function PaymentsPage({ searchParams }: { searchParams: Pro
       <FormNotice notices={notices} name={params.notice} />
       {rows.length === 0 ? (
         <Empty icon="check">
-          <p className="font-medium">All money is where it ought to be.</p>
+          <p className="font-medium">Nobody has heard of any, or somebody has seen to all of it.</p>
         </Empty>
       ) : (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-6">

@@ -18,6 +18,8 @@ export const auditWords: Record<string, string> = {
   acknowledged: 'Said that they have seen to it',
   erased: 'Erased what was stored of a person',
   reconciled: 'Entered what the outside knows of it',
+  payment_refunded: 'Gave back a payment that nobody expected',
+  payment_seen_to: 'Saw to money that nobody expected',
   signed_in: 'Signed in',
   sign_in_failed: 'Failed to sign in',
   signed_out: 'Signed out',
@@ -40,10 +42,12 @@ export function AuditTable({ rows, now }: { rows: readonly AuditRecord[]; now: n
           <Cell>
             <ListedMoment at={at} now={now} />
           </Cell>
-          <Cell label="Who" className="max-w-40" title={actor}>
+          <Cell label="Who" className="max-w-32" title={actor}>
             <span className="block min-w-0 truncate">{actor}</span>
           </Cell>
-          <Cell label="What">{auditWords[type] ?? type}</Cell>
+          <Cell label="What" className="max-w-52 whitespace-normal!">
+            {auditWords[type] ?? type}
+          </Cell>
           <Cell label="Principal" className="max-w-40" title={`${of.tenant} / ${of.principal}`}>
             <span className="block min-w-0 truncate">{of.principal || '–'}</span>
           </Cell>
@@ -56,7 +60,7 @@ export function AuditTable({ rows, now }: { rows: readonly AuditRecord[]; now: n
               '–'
             )}
           </Cell>
-          <Cell className="text-muted max-sm:whitespace-normal">{particulars(detail)}</Cell>
+          <Cell className="min-w-36 break-words whitespace-normal! text-muted">{particulars(detail)}</Cell>
         </Row>
       ))}
     </Table>

@@ -9,21 +9,25 @@ export function StoredAnswer({ answer }: { answer: RedactedAnswer | null }) {
         Stored answer
       </h2>
       <p className="mt-2 text-muted">{wordsOf(answer)}</p>
-      {answer && 'shape' in answer ? <ShapeText shape={answer.shape} /> : null}
+      {answer && 'shape' in answer && answer.shape !== NOTHING ? <ShapeText shape={answer.shape} /> : null}
     </Panel>
   );
 }
+
+/** The shape of an answer with nothing besides its kind. */
+const NOTHING = 'undefined';
+const SHOWN = 'Names and types are shown, values are not.';
 
 function wordsOf(answer: RedactedAnswer | null): string {
   switch (answer?.kind) {
     case undefined:
       return 'There is none.';
     case 'data':
-      return 'A success. Names and types are shown, values are not.';
+      return `A success. ${answer.shape === NOTHING ? 'It has no details.' : SHOWN}`;
     case 'response':
       return `An HTTP answer, status ${answer.status}. Its body is not shown.`;
     case 'refusal':
-      return `A refusal: ${answer.reason}, status ${answer.status}. Names and types are shown, values are not.`;
+      return `A refusal: ${answer.reason}, status ${answer.status}. ${answer.shape === NOTHING ? 'It has no details.' : SHOWN}`;
     case 'redirect':
       return 'A redirect. Its target is not shown.';
     case 'erased':
