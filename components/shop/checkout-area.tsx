@@ -22,6 +22,8 @@ interface Props {
   /** The customer who has signed in. */
   account: string | undefined;
   paymentChoices: readonly PaymentChoice[];
+  /** Said above the fields of a cart that may have been paid before. */
+  givenUp: ReactNode;
   /** Stands for a cart that is not this session's, until its words have come. */
   none: ReactNode;
 }

@@ -51,12 +51,14 @@ interface Props {
   /** The session that asks has this cart. */
   isOurs: boolean;
   paymentChoices: readonly PaymentChoice[];
+  /** Said above the fields of a cart that may have been paid before. */
+  givenUp: ReactNode;
   /** Stands for a cart that is not this session's, until its words have come. */
   none: ReactNode;
 }
 
 export function CheckoutForm(props: Props) {
-  const { action, buy, initialKey, cart, summary, cartId, account, isOurs, paymentChoices, none } = props;
+  const { action, buy, initialKey, cart, summary, cartId, account, isOurs, paymentChoices, givenUp, none } = props;
   const submit = useIdempotentSubmit(action, { intent: `checkout:${cartId}`, initialKey });
   const { result, status } = submit;
   const isInDoubt = useOtherSession(submit, isOurs);
@@ -105,7 +107,7 @@ export function CheckoutForm(props: Props) {
         <Panel className="grid gap-6">
           {cart ? (
             <div className={`grid gap-6 ${submit.isPending ? OLD_ERRORS : ''}`} hidden={!isOpen}>
-              {cart.givenUp ? <GivenUp orderId={cart.givenUp} /> : null}
+              {givenUp}
               <CheckoutFields paymentChoices={paymentChoices} errors={said?.fieldErrors} values={refused?.values} />
             </div>
           ) : null}
@@ -146,16 +148,6 @@ function BeingPaid() {
     <Notice tone="info">
       This cart is being paid for just now. Please do not pay again. You can close this page.
       <KeepFresh />
-    </Notice>
-  );
-}
-
-/** Above the fields of a cart that may have been paid before. */
-function GivenUp({ orderId }: { orderId: string }) {
-  return (
-    <Notice tone="warn">
-      We could not confirm your earlier payment of this cart. If you were charged, that is given back; what you order
-      here is charged besides. <TextLink href={`/orders/${orderId}`}>View that order</TextLink>
     </Notice>
   );
 }

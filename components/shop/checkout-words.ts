@@ -13,7 +13,7 @@ export const CHECKOUT_WORDS: Partial<Messages> = {
     'We have no answer, so we do not know whether your order got through. It is placed once, whatever you do next.',
   absent: 'Your order has not reached us so far. Place it again: you pay once.',
   in_flight:
-    'Your order has reached us, and its payment is being finished. Please do not pay again. You can close this page.',
+    'Your order has reached us. Please do not pay again: we are finishing its payment. You can close this page.',
   unsettled: UNSETTLED,
   outcome_unknown: UNSETTLED,
   // A person has ended it, without the provider's word. Of other refusals their own message says more.

@@ -2,6 +2,7 @@ import { issueKey } from 'oncekit/next';
 import { CartSummary } from '../../../components/shop/cart-summary.tsx';
 import { CheckoutArea } from '../../../components/shop/checkout-area.tsx';
 import { EmptyCart } from '../../../components/shop/empty-cart.tsx';
+import { GivenUp } from '../../../components/shop/given-up.tsx';
 import { PageTitle } from '../../../components/ui/page-title.tsx';
 import { TextLink } from '../../../components/ui/text-link.tsx';
 import { findCart } from '../../../shop/orders/carts.ts';
@@ -49,6 +50,7 @@ export default async function CheckoutPage({ searchParams }: { searchParams: Pro
         cartId={cartId}
         account={session?.account}
         paymentChoices={paymentChoices}
+        givenUp={cart?.givenUp ? <GivenUp orderId={cart.givenUp} /> : null}
         none={NONE}
       />
     </>
