@@ -87,6 +87,7 @@ for (const { gave, answer, button, state, tag } of MISTAKES) {
       await expect(shop.status).toContainText(words);
       await expect(shop.placeOrder).toHaveCount(0);
       await expect(page.getByRole('link', { name: 'Start a new order' })).toBeVisible();
+      await expectGoodPage(page, 'a form whose payment was given up');
       // Opened anew, the cart says it above what would be a second payment.
       await page.reload();
       await expect(page.getByText('We could not confirm your earlier payment of this cart.')).toBeVisible();
@@ -135,6 +136,7 @@ for (const { gave, answer, button, state, tag } of MISTAKES) {
     if (state === 'failed') {
       await expect(main).toContainText('You were charged, and it has been given back.');
       await expect(main).toContainText(/said by our payment provider .* UTC/);
+      await expectGoodPage(page, 'an order whose charge was given back');
       await picture(page, 'doubt-given-back');
     }
   });

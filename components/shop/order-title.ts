@@ -83,9 +83,21 @@ const unsettled: Title = {
   lead: 'It may have gone through. Please do not pay again: somebody of ours looks at it. You can close this page. If it went through, a receipt comes by mail.',
 };
 
+/** Instead of those that say what was given back, where some of it has not arrived. */
+const notArrived: Title = {
+  icon: 'lost',
+  tone: 'warn',
+  title: 'A refund has not reached you',
+  lead: 'Your bank did not take it. We have been told, and see to it. Contact us if it takes long.',
+};
+
 /** The first line of an order's page. */
-export function titleOf(status: string, { isUnknown, isAtMostOnce, isInDoubt, isReturned }: Stand): Title {
+export function titleOf(
+  status: string,
+  { isUnknown, isAtMostOnce, isInDoubt, isReturned, failedRefunds }: Stand,
+): Title {
   if (status === 'paying' && isUnknown) return unsettled;
+  if (failedRefunds.length > 0 && /refunded$/.test(status)) return notArrived;
   const known = (isInDoubt ? inDoubt[status] : undefined) ?? titles[status];
   if (!known) return { icon: 'receipt', tone: 'muted', title: 'Your order', lead: '' };
   const isPromised = status === 'paying' && !isInDoubt && isAtMostOnce;

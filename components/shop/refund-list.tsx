@@ -9,6 +9,7 @@ const words: Record<string, { tone: Tone; text: string }> = {
   pending: { tone: 'info', text: 'Under way' },
   succeeded: { tone: 'good', text: 'Given back' },
   failed: { tone: 'bad', text: 'Refused' },
+  notArrived: { tone: 'bad', text: 'Has not reached you' },
 };
 
 /** Where one was asked for that the customer has not asked for. */
@@ -17,8 +18,14 @@ const places: Record<string, string> = {
   unexpected: 'of a payment that we did not expect',
 };
 
+interface Props {
+  refunds: readonly Refund[];
+  /** The provider's names of those that were booked and have failed since. */
+  failed: readonly string[];
+}
+
 /** Every refund of an order, in the order in which they were asked for. */
-export function RefundList({ refunds }: { refunds: readonly Refund[] }) {
+export function RefundList({ refunds, failed }: Props) {
   // One of a payment that nobody expected is asked for again by us, not by the customer, when it came to nothing.
   const shown = refunds.filter(({ source, status }) => source !== 'unexpected' || status !== 'failed');
   if (shown.length === 0) return null;
@@ -27,15 +34,16 @@ export function RefundList({ refunds }: { refunds: readonly Refund[] }) {
       <h2 className="mb-3 text-lg font-semibold">Refunds</h2>
       <Table label="Refunds" columns={['Amount', 'State', 'Asked for', 'Reference']} isStacked>
         {shown.map((refund) => (
-          <RefundRow key={refund.id} refund={refund} />
+          <RefundRow key={refund.id} refund={refund} hasFailedSince={failed.includes(refund.providerRefund ?? '')} />
         ))}
       </Table>
     </div>
   );
 }
 
-function RefundRow({ refund: { amountCents, status, source, createdAt, providerRefund } }: { refund: Refund }) {
-  const { tone, text } = words[status] ?? { tone: 'muted', text: status };
+function RefundRow({ refund, hasFailedSince }: { refund: Refund; hasFailedSince: boolean }) {
+  const { amountCents, status, source, createdAt, providerRefund } = refund;
+  const { tone, text } = words[hasFailedSince ? 'notArrived' : status] ?? { tone: 'muted', text: status };
   return (
     <Row data-refund-status={status}>
       <Cell label="Amount" className="tabular-nums">

@@ -32,6 +32,8 @@ export interface Payment {
   isInDoubt: boolean;
   /** What was charged and expected by nobody has gone back, all of it. */
   isReturned: boolean;
+  /** The provider's names of refunds that were booked and have failed since: that money has not come back. */
+  failedRefunds: readonly string[];
 }
 
 /** Whoever says something about a charge, as its customer is to know them: never by name. */
@@ -54,6 +56,7 @@ export async function paymentOf(order: Order): Promise<Payment> {
       orderBy: { id: 'asc' },
     }),
   ]);
+  const failedRefunds = records.filter(({ action }) => action === REVERSED).flatMap((one) => refundOf(one) ?? []);
   const unexpected = records
     .filter(({ action }) => action === 'payment.unexpected')
     .map(({ id, at, data }) => {
@@ -84,6 +87,7 @@ export async function paymentOf(order: Order): Promise<Payment> {
     isAtMostOnce: keyTtlMs > 0 || canLookUp,
     isInDoubt: isUnclear || isGivenUp || unexpected.length > 0,
     isReturned: unexpected.length > 0 && unexpected.every(({ isReturned }) => isReturned),
+    failedRefunds,
   };
 }
 

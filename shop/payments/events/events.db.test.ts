@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { titleOf } from '../../../components/shop/order-title.ts';
+import { RefundList } from '../../../components/shop/refund-list.tsx';
 import { expectCounted } from '../../../scripts/testing/expect-counted.ts';
 import { openShop, untilFinal } from '../../shop.fixture.ts';
 import { type Sent, signed, startWebhooks } from '../webhook.fixture.ts';
@@ -178,8 +182,15 @@ test('a refund that is booked and fails later is written down for a person, once
       expect.objectContaining({ amountCents: 500, status: 'canceled', providerRefund: own }),
     ]),
   );
-  expect((await shop.order(id)).refunds.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+  const order = await shop.order(id);
+  expect(order.refunds.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
   expect(await books(id)).toMatchObject({ postings: 3, held: 1500 });
+  // The customer's page does not say that it was given back.
+  const { paymentOf } = await import('../../orders/payment-answer.ts');
+  const stand = await paymentOf(order);
+  expect(titleOf(order.status, stand).title).toBe('A refund has not reached you');
+  const list = createElement(RefundList, { refunds: order.refunds, failed: stand.failedRefunds });
+  expect(renderToStaticMarkup(list)).toMatch(/(Has not reached you.*){2}/);
 });
 
 test('a refund that is known to have failed is not booked by what was said of it before', async () => {

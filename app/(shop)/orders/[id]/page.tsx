@@ -63,7 +63,7 @@ export default async function OrderPage({ params }: { params: Promise<{ id: stri
           </p>
         </div>
         <div className="min-w-0 lg:col-span-2">
-          <RefundList refunds={order.refunds} />
+          <RefundList refunds={order.refunds} failed={payment.failedRefunds} />
         </div>
       </div>
       {isOpen ? <KeepFresh /> : null}
